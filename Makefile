@@ -1,0 +1,36 @@
+# Two commands are enough on a fresh machine with Python 3.11+, make and a C compiler:
+#   make demo    makes levels and shows them (grows with the product)
+#   make test    runs the tests
+# Both set everything up in .venv first.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test lint format clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dred needs Python 3.11 or newer; $(PYTHON) is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[gym]" --group dev
+	@touch $@
+
+demo: setup
+	$(BIN)/dred demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv demo .pytest_cache .ruff_cache .hypothesis
