@@ -1,0 +1,26 @@
+"""dred: zero-shot transfer in reinforcement learning by data-regularised environment design.
+
+The sub-packages are the boxes of the loop in `docs/architecture.md`; each is imported on first
+use, so that `import dred` and `dred --help` stay quick.
+"""
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dred import levels as levels
+
+__version__ = "0.1.0"
+
+_SUBPACKAGES = ("levels",)
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"dred.{name}")
+    raise AttributeError(f"module 'dred' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_SUBPACKAGES])

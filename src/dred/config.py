@@ -1,0 +1,197 @@
+"""Every setting, once: frozen records with a line of help per field.
+
+Bad values and bad combinations stop here, before anything is computed. `read_settings` turns a
+table of a TOML file into such a record and names the key that is wrong.
+"""
+
+import dataclasses
+import difflib
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar, cast
+
+from dred.errors import ConfigError
+
+Record = TypeVar("Record")
+
+Symmetries = Literal["none", "mirror", "rotations", "all"]
+Weights = Literal["presence", "occurrence"]
+Heuristic = Literal["count", "entropy"]
+
+
+@dataclass(frozen=True)
+class WFCConfig:
+    """How wave function collapse reads a pattern and grows a layout from it."""
+
+    pattern_width: int = 3
+    """K: every K×K window of a layout occurs in the pattern (or in a symmetric copy of it)."""
+    periodic_input: bool = True
+    """Windows wrap round the edges of the pattern."""
+    periodic_output: bool = True
+    """Windows wrap round the edges of the layout."""
+    symmetries: Symmetries = "all"
+    """Copies of the pattern to read: none (as drawn), mirror (left–right), rotations (4), all (8)."""
+    weights: Weights = "presence"
+    """A window counts once per copy that has it (presence) or as often as it occurs (occurrence)."""
+    heuristic: Heuristic = "count"
+    """Decide next the cell with the fewest windows left (count) or the least Shannon entropy."""
+    max_attempts: int = 1000
+    """Contradictions in a row before giving up on a layout."""
+    walls: str = "#"
+    """Symbols that become wall; all others become floor once the layout is done."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("pattern_width", 1), ("max_attempts", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least {least}.")
+        _check_choices(self)
+
+
+@dataclass(frozen=True)
+class TileConfig:
+    """Where one kind of tile goes: how much of it, and how strongly distance to the goal decides."""
+
+    fraction: tuple[float, float] = (0.1, 0.25)
+    """Share of the cells that may take this tile, drawn uniformly for each level between these."""
+    near_goal: bool = True
+    """True: nearer the goal is likelier. False: farther is likelier."""
+    temperature: float = 1.0
+    """T: the cell of rank k has weight k^(−1/T). Small is strict, large is nearly uniform."""
+
+    def __post_init__(self) -> None:
+        low, high = self.fraction
+        if not 0.0 <= low <= high <= 1.0:
+            raise ConfigError(
+                f"fraction (={low} to {high}) must run from low to high within 0 and 1, "
+                "for example [0.1, 0.25], or 0.2 for the same share in every level."
+            )
+        if not self.temperature > 0.0:
+            raise ConfigError(f"temperature (={self.temperature}) must be greater than 0.")
+
+
+@dataclass(frozen=True)
+class CaveEscapeConfig:
+    """The level distribution of the paper: moss leads to the goal, lava lies away from it."""
+
+    moss: TileConfig = field(default_factory=TileConfig)
+    """Moss, on navigable cells."""
+    lava: TileConfig = field(default_factory=lambda: TileConfig(near_goal=False))
+    """Lava, on cells that are not navigable."""
+    lava_depth: int = 4
+    """Lava lies at most this many tiles from a navigable cell; 0 means anywhere."""
+    min_navigable: int = 2
+    """Layouts whose largest connected part has fewer cells are drawn again."""
+
+    def __post_init__(self) -> None:
+        if self.lava_depth < 0:
+            raise ConfigError(f"lava_depth (={self.lava_depth}) must be 0 (no limit) or more.")
+        if self.min_navigable < 2:
+            raise ConfigError(
+                f"min_navigable (={self.min_navigable}) must be at least 2: a start and a goal."
+            )
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """A set of levels to make: how many, how large, from which structures, with which tiles."""
+
+    name: str
+    """What the set is called. Sets of different names differ for the same seed."""
+    structures: tuple[str | Mapping[str, object], ...]
+    """Names of structures or files of patterns, or tables such as
+    {pattern = "castle.png", pattern_width = 2}. Each gives the same number of levels."""
+    count: int = 512
+    """Levels in all."""
+    size: int = 15
+    """Side of a level, its surrounding wall included: 15 has 13×13 cells inside."""
+    tiles: CaveEscapeConfig = field(default_factory=CaveEscapeConfig)
+    """Where goal, start, moss and lava go."""
+    part: int = 0
+    """All possible levels fall into `parts` disjoint parts, by their content alone; this set is
+    drawn from part number `part`. So sets of different parts never share a level."""
+    parts: int = 1
+    """See `part`."""
+
+    @property
+    def inside(self) -> int:
+        """Side of a level without its surrounding wall."""
+        return self.size - 2
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ConfigError(f"count (={self.count}) must be at least 1.")
+        if self.size < 4:
+            raise ConfigError(
+                f"size (={self.size}) must be at least 4: it includes the wall on both sides."
+            )
+        if not self.structures:
+            raise ConfigError("structures must name at least one structure or pattern file.")
+        if not 0 <= self.part < self.parts:
+            raise ConfigError(
+                f"part (={self.part}) must be one of 0 to parts − 1 (parts = {self.parts})."
+            )
+
+
+def _check_choices(record: object) -> None:
+    """Stop at a value outside the `Literal` of its field."""
+    for name, kind in typing.get_type_hints(type(record)).items():
+        if typing.get_origin(kind) is Literal and getattr(record, name) not in typing.get_args(kind):
+            choices = ", ".join(repr(choice) for choice in typing.get_args(kind))
+            raise ConfigError(f"{name} (={getattr(record, name)!r}) must be one of {choices}.")
+
+
+def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
+    """The record of this kind that a table of a TOML file describes.
+
+    Keys left out keep their defaults; unknown keys, wrong types and bad values are errors that
+    begin with `where`.
+    """
+    hints = typing.get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind)}  # pyright: ignore[reportArgumentType]
+    values: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in fields:
+            nearest = difflib.get_close_matches(key, fields, n=1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            known = ", ".join(fields)
+            raise ConfigError(f"{where}: there is no setting {key!r}.{hint} Settings: {known}.")
+        values[key] = _read_value(hints[key], value, where=f"{where}, {key}")
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+    except TypeError:
+        missing = [
+            name
+            for name, f in fields.items()
+            if name not in values
+            and f.default is dataclasses.MISSING
+            and f.default_factory is dataclasses.MISSING
+        ]
+        raise ConfigError(f"{where}: these settings are missing: {', '.join(missing)}.") from None
+
+
+def _read_value(kind: object, value: object, *, where: str) -> object:
+    """One value of a TOML table, as the type that the record wants."""
+    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        return read_settings(
+            cast("type[object]", kind), cast("dict[str, object]", value), where=where
+        )
+    if kind == tuple[float, float]:
+        ends = cast("list[object]", value) if isinstance(value, list) else [value, value]
+        if len(ends) == 2 and all(_is_number(end) for end in ends):
+            return tuple(float(cast("float", end)) for end in ends)
+        raise ConfigError(f"{where}: expected a number or [low, high], found {value!r}.")
+    if kind is float and _is_number(value):
+        return float(cast("float", value))
+    if typing.get_origin(kind) is Literal:
+        return value  # the record itself checks the choice
+    wanted = cast("type[object]", typing.get_origin(kind) or kind)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise ConfigError(f"{where}: expected {wanted.__name__}, found {value!r}.")
+    return tuple(cast("list[object]", value)) if wanted is tuple else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,37 @@
+"""What can go wrong, in our own words.
+
+Every error that a user can cause is one of these. Its text is one paragraph that says what was
+wrong, what was expected and what to do; the command line prints it without a traceback.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+class DredError(Exception):
+    """Something the user can put right."""
+
+
+class ConfigError(DredError):
+    """A setting, or a combination of settings, that cannot work."""
+
+
+class DatasetError(DredError):
+    """Levels, or a file of levels, that are not what they should be."""
+
+
+class UnknownNameError(ConfigError):
+    """A name that is not in a list of choices."""
+
+
+def lookup(choices: Mapping[str, Value], name: str, *, what: str) -> Value:
+    """The entry called `name`; if there is none, an error that lists the choices."""
+    if name in choices:
+        return choices[name]
+    nearest = difflib.get_close_matches(name, choices, n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    known = ", ".join(sorted(choices))
+    raise UnknownNameError(f"There is no {what} called {name!r}.{hint} Choose from: {known}.")

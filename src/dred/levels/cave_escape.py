@@ -1,0 +1,49 @@
+"""Cave Escape: the level distribution of the paper.
+
+A layout keeps its largest connected part. The goal goes anywhere in it; moss grows near the goal,
+lava lies far from it, and the start is at the median distance. An agent that cannot see far does
+well to follow the moss and keep off the lava.
+"""
+
+import numpy as np
+from jaxtyping import Bool
+
+from dred.config import CaveEscapeConfig, TileConfig
+from dred.errors import DatasetError
+from dred.levels import placement
+from dred.levels.compiled import seed_from
+from dred.levels.level import ANY_HEADING, Level
+from dred.levels.paths import largest_component
+
+
+def rules_of(config: CaveEscapeConfig, *, part: int = 0, parts: int = 1) -> placement.Rules:
+    """The settings as the compiled code reads them."""
+
+    def rule(tile: TileConfig) -> placement.TileRule:
+        return placement.TileRule(*tile.fraction, tile.near_goal, tile.temperature)
+
+    return placement.Rules(
+        moss=rule(config.moss),
+        lava=rule(config.lava),
+        lava_depth=config.lava_depth,
+        min_navigable=config.min_navigable,
+        part=part,
+        parts=parts,
+    )
+
+
+def furnish(
+    floor: Bool[np.ndarray, "height width"], config: CaveEscapeConfig, *, seed: int = 0
+) -> Level:
+    """A level from a layout of your own, given as its floor cells."""
+    part = largest_component(floor)
+    if part.sum() < config.min_navigable:
+        raise DatasetError(
+            f"The largest connected part of the layout has {int(part.sum())} cells; at least "
+            f"{config.min_navigable} are needed. Give a layout with more floor."
+        )
+    tiles = np.zeros(part.shape, np.uint8)
+    goal, start = np.zeros(2, np.int32), np.zeros(2, np.int32)
+    random = np.array([seed_from("furnish", seed)], np.uint64)
+    placement.place(part, rules_of(config), random, tiles, goal, start)
+    return Level(tiles, goal, start, np.asarray(ANY_HEADING, np.int8))

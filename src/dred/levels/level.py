@@ -1,0 +1,97 @@
+"""What a level is, and when it is a proper one."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int, UInt8
+
+EMPTY, WALL, LAVA, MOSS = range(4)
+TILE_NAMES = ("empty", "wall", "lava", "moss")
+ANY_HEADING = -1
+HEADING_NAMES = ("right", "down", "left", "up")
+
+
+class Level(NamedTuple):
+    """One level: its tiles without the surrounding wall, and where the agent starts and must go.
+
+    A named tuple of arrays, so JAX takes it as a pytree although this module does not need JAX;
+    with a leading axis on every field it is a batch of levels. Row 0, column 0 is the top left.
+    """
+
+    tiles: UInt8[np.ndarray, "*batch height width"]  # EMPTY, WALL, LAVA or MOSS
+    goal: Int[np.ndarray, "*batch 2"]  # row, column
+    start: Int[np.ndarray, "*batch 2"]  # row, column
+    heading: Int[np.ndarray, "*batch"]  # 0 right, 1 down, 2 left, 3 up; −1 drawn anew each episode
+
+    def __eq__(self, other: object) -> bool:
+        """Two levels are equal if all their parts are."""
+        if not isinstance(other, Level):
+            return NotImplemented
+        return all(np.array_equal(mine, theirs) for mine, theirs in zip(self, other, strict=True))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+
+def make_level(
+    tiles: UInt8[np.ndarray, "height width"],
+    goal: tuple[int, int],
+    start: tuple[int, int],
+    heading: int = ANY_HEADING,
+) -> Level:
+    """A level from plain numbers."""
+    return Level(
+        np.asarray(tiles, np.uint8),
+        np.asarray(goal, np.int32),
+        np.asarray(start, np.int32),
+        np.asarray(heading, np.int8),
+    )
+
+
+def is_navigable(
+    tiles: UInt8[np.ndarray, "*batch height width"],
+) -> Bool[np.ndarray, "*batch height width"]:
+    """Where the agent can walk. Walls stop it and lava ends the episode."""
+    return (tiles == EMPTY) | (tiles == MOSS)
+
+
+def faults(levels: Level) -> dict[str, Bool[np.ndarray, " batch"]]:
+    """For each rule of a proper level, in words, which levels of a batch break it."""
+    height, width = levels.tiles.shape[1:]
+    found: dict[str, Bool[np.ndarray, " batch"]] = {
+        "a tile number is not 0 (empty), 1 (wall), 2 (lava) or 3 (moss)": (levels.tiles > MOSS).any(
+            axis=(1, 2)
+        ),
+        "the heading is not 0 (right), 1 (down), 2 (left), 3 (up) or -1 (any)": (
+            (levels.heading < ANY_HEADING) | (levels.heading > 3)
+        ),
+        "the start and the goal are the same cell": (levels.start == levels.goal).all(axis=1),
+    }
+    rows = np.arange(len(levels.tiles))
+    for what, where in (("goal", levels.goal), ("start", levels.start)):
+        outside = (where < 0).any(axis=1) | (where >= (height, width)).any(axis=1)
+        safe = np.where(outside[:, None], 0, where)
+        tile = levels.tiles[rows, safe[:, 0], safe[:, 1]]
+        found[f"the {what} is outside the grid"] = outside
+        found[f"the {what} is on a wall or in lava"] = ~outside & ((tile == WALL) | (tile == LAVA))
+        found[f"there is moss under the {what}, where the tile must be 0 (empty)"] = ~outside & (
+            tile == MOSS
+        )
+    return found
+
+
+def as_batch(level: Level) -> Level:
+    """A batch that holds just this level."""
+    return Level(*(np.asarray(part)[None] for part in level))
+
+
+def problems(level: Level) -> list[str]:
+    """Why this is not a proper level, in words; empty if it is one."""
+    return [reason for reason, broken in faults(as_batch(level)).items() if broken[0]]
+
+
+def is_valid(level: Level) -> bool:
+    """Whether this is a proper level: known tiles, and a start and a goal on different empty cells."""
+    return not problems(level)

@@ -1,0 +1,188 @@
+"""Levels on disk: one `.npz` file that any NumPy can read, without pickle, checked by a digest.
+
+The file holds `tiles`, `goal`, `start`, `heading`, `structure` and `meta` (JSON). It is written
+array by array from pieces, so a set larger than memory can be saved, and the same levels give the
+same bytes.
+"""
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dred import __version__
+from dred.errors import DatasetError
+from dred.files import replacing
+
+Array = NDArray[np.generic]
+
+FORMAT = 1
+DTYPES: Mapping[str, str] = {"tiles": "|u1", "goal": "<i4", "start": "<i4", "heading": "|i1"}
+ARRAYS = (*DTYPES, "structure")
+COMPRESSION = 5
+
+
+class Column(NamedTuple):
+    """One array of a file, given in pieces along its first axis."""
+
+    dtype: np.dtype[np.generic]
+    shape: tuple[int, ...]
+    pieces: Iterable[Array]
+
+
+def digest_start(name: str, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> bytes:
+    """What the digest takes in before an array's own bytes."""
+    return f"{name} {dtype.str} {shape}\n".encode()
+
+
+def digest_of(arrays: Mapping[str, Array]) -> str:
+    """SHA-256 of the level arrays: of each, its name, type, shape and bytes, in a fixed order."""
+    digest = hashlib.sha256()
+    for name in ARRAYS:
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(digest_start(name, array.dtype, array.shape))
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def write_file(path: Path, columns: Mapping[str, Column], meta: Mapping[str, object]) -> str:
+    """Write a file of levels, whole or not at all; returns its digest."""
+    digest = hashlib.sha256()
+    with (
+        replacing(path) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as archive,
+    ):
+        for name in ARRAYS:
+            column = columns[name]
+            digest.update(digest_start(name, column.dtype, column.shape))
+            with _member(archive, name) as stream:
+                _write_header(stream, column.dtype, column.shape)
+                for piece in column.pieces:
+                    content = np.ascontiguousarray(piece, column.dtype).tobytes()
+                    digest.update(content)
+                    stream.write(content)
+        facts = {
+            "format": FORMAT,
+            **meta,
+            "versions": {"dred": __version__, "numpy": np.__version__},
+            "digest": digest.hexdigest(),
+        }
+        text = np.array(json.dumps(facts, ensure_ascii=True, sort_keys=True))
+        with _member(archive, "meta") as stream:
+            _write_header(stream, text.dtype, ())
+            stream.write(text.tobytes())
+    return digest.hexdigest()
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    # A fixed date, so that the same levels give the same file.
+    entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return archive.open(entry, "w", force_zip64=True)
+
+
+def _write_header(stream: IO[bytes], dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> None:
+    header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, header)
+
+
+def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
+    """The arrays and the meta of a file of levels, after every check; never runs a pickle."""
+    if not path.exists():
+        raise DatasetError(
+            f"There is no file {path}. Make one with `dred levels make cave-escape-train --out "
+            f"{path}`, or give the path of another."
+        )
+    if not path.is_file():
+        raise DatasetError(f"{path} is not a file. Give the path of an .npz file of levels.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DatasetError(
+                    f"{path} is a single array, not a set of levels. If it holds Minigrid "
+                    "encodings, use `dred levels import`."
+                )
+            _check_members(path, archive)
+            arrays = {name: cast(Array, archive[name]) for name in ARRAYS}
+            meta = _parse_meta(path, archive["meta"])
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, SyntaxError) as error:
+        raise DatasetError(
+            f"{path} cannot be read as a set of levels: {str(error).rstrip('.')}. The file is "
+            "damaged, cut short, or of another kind. Make or copy it again."
+        ) from None
+    _check_shapes(path, arrays)
+    if meta.get("digest") != digest_of(arrays):
+        raise DatasetError(
+            f"{path}: the levels do not match the digest stored with them, so the file was changed "
+            "or damaged after it was written. Make or copy it again; if you changed it on purpose, "
+            "save it with dred.levels.save."
+        )
+    return arrays, meta
+
+
+def _check_members(path: Path, archive: "np.lib.npyio.NpzFile") -> None:
+    """All arrays are there and none is a pickle; reads headers only."""
+    members = archive.zip.namelist()  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownVariableType]
+    for member in cast("list[str]", members):
+        with archive.zip.open(member) as stream:  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownVariableType]
+            version = np.lib.format.read_magic(cast("IO[bytes]", stream))
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            dtype = read(cast("IO[bytes]", stream))[2]
+        if dtype.hasobject:
+            raise DatasetError(
+                f"{path}: the array {member.removesuffix('.npy')!r} is a pickle, which could run "
+                "any program when opened, so it was not opened. Ask for the levels as plain "
+                "arrays, text or PNG, and use `dred levels import`."
+            )
+    missing = [name for name in (*ARRAYS, "meta") if f"{name}.npy" not in members]
+    if missing:
+        raise DatasetError(
+            f"{path} has no {', '.join(missing)}, so it is not a set of levels made by dred. "
+            "To take levels from arrays of another kind, use `dred levels import`."
+        )
+
+
+def _parse_meta(path: Path, text: Array) -> dict[str, object]:
+    try:
+        meta: object = json.loads(str(text[()]))
+    except (json.JSONDecodeError, IndexError):
+        meta = None
+    if not isinstance(meta, dict):
+        raise DatasetError(f"{path}: its `meta` is not JSON. Make or copy the file again.")
+    facts = cast("dict[str, object]", meta)
+    if facts.get("format") != FORMAT:
+        raise DatasetError(
+            f"{path} has format {facts.get('format')!r}; this version of dred ({__version__}) "
+            f"reads format {FORMAT}. Make the set again, or use the version that wrote it."
+        )
+    return facts
+
+
+def _check_shapes(path: Path, arrays: Mapping[str, Array]) -> None:
+    tiles = arrays["tiles"]
+    expected = {
+        "tiles": (len(tiles) if tiles.ndim else 0, *tiles.shape[1:3]),
+        "goal": (len(tiles) if tiles.ndim else 0, 2),
+        "start": (len(tiles) if tiles.ndim else 0, 2),
+        "heading": (len(tiles) if tiles.ndim else 0,),
+        "structure": (len(tiles) if tiles.ndim else 0,),
+    }
+    for name, shape in expected.items():
+        array = arrays[name]
+        right_type = array.dtype.kind == "U" if name == "structure" else array.dtype == DTYPES[name]
+        if tiles.ndim != 3 or array.shape != shape or not right_type:
+            raise DatasetError(
+                f"{path}: the array {name!r} is {array.dtype.name} {list(array.shape)}. Expected "
+                "tiles uint8 [n, height, width], goal and start int32 [n, 2], heading int8 [n] and "
+                "structure text [n]. Save levels with dred.levels.save, or import them."
+            )

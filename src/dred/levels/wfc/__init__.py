@@ -1,0 +1,1 @@
+"""What a level is, and where levels come from."""

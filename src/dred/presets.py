@@ -1,0 +1,60 @@
+"""Named settings, as values."""
+
+from dred.config import CaveEscapeConfig, DatasetConfig, TileConfig
+
+TRAINING_STRUCTURES = ("obstacles_hogs3", "maze_wall", "maze_paths", "rooms_office")
+
+EDGE_STRUCTURES = (
+    "obstacles_blackdots",
+    "obstacles_hogs2",
+    "obstacles_angular",
+    "dungeon_mazescaled",
+    "maze_simple",
+    "rooms_fabric",
+    "dungeon_rooms",
+    "maze_knot",
+    "skew_2",
+    "dungeon_spirals_neg",
+    "maze_spirals",
+    "dungeon_lessrooms",
+    "rooms_magicoffice",
+    "dungeon_large",
+)
+
+_FAINT_MOSS = TileConfig(fraction=(0.05, 0.05))
+_DENSE_LAVA = TileConfig(fraction=(0.5, 0.5), near_goal=False)
+_LOOSE_MOSS = TileConfig(temperature=2.0)
+_LOOSE_LAVA = TileConfig(temperature=2.0, near_goal=False)
+
+# The five level sets of the paper. Each draws from its own fifth of all levels, so that no level
+# is ever in two of them.
+_SETS = (
+    DatasetConfig("cave-escape-train", TRAINING_STRUCTURES, count=512, part=0, parts=5),
+    DatasetConfig("cave-escape-test", TRAINING_STRUCTURES, count=2048, part=1, parts=5),
+    DatasetConfig(
+        "cave-escape-edge-moss",
+        EDGE_STRUCTURES,
+        count=224,
+        tiles=CaveEscapeConfig(moss=_FAINT_MOSS),
+        part=2,
+        parts=5,
+    ),
+    DatasetConfig(
+        "cave-escape-edge-lava",
+        EDGE_STRUCTURES,
+        count=224,
+        tiles=CaveEscapeConfig(moss=_FAINT_MOSS, lava=_DENSE_LAVA),
+        part=3,
+        parts=5,
+    ),
+    DatasetConfig(
+        "cave-escape-hardcore",
+        EDGE_STRUCTURES + TRAINING_STRUCTURES,
+        count=216,
+        size=45,
+        tiles=CaveEscapeConfig(moss=_LOOSE_MOSS, lava=_LOOSE_LAVA),
+        part=4,
+        parts=5,
+    ),
+)
+LEVEL_SETS = {config.name: config for config in _SETS}
