@@ -7,11 +7,13 @@ waves, a green goal with a ring, and a blue arrow (a disc if any heading) at the
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw, ImageFont
 
+from dred.files import replacing
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level
 
@@ -158,5 +160,11 @@ def gallery_of(
     height, width = dataset.shape
     hidden = len(dataset.structures) - max_rows
     more = f", {hidden} more structures not shown" if hidden > 0 else ""
-    title = f"{len(dataset)} levels of {height + 2}×{width + 2}{more}"
+    title = f"{len(dataset)} levels of {height + 2} x {width + 2}{more}"
     return draw_gallery(rows, cell=cell, title=title)
+
+
+def save_picture(image: Image.Image, path: Path) -> None:
+    """Write a PNG, whole or not at all."""
+    with replacing(path) as temporary:
+        image.save(temporary, format="PNG", optimize=True)

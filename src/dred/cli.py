@@ -1,0 +1,98 @@
+"""The command line: `dred VERB …`."""
+
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import make_dataclass
+from functools import reduce
+from operator import or_
+from typing import Annotated, Protocol, cast
+
+import tyro
+
+from dred import __version__
+from dred.commands import levels
+from dred.commands.bench import Bench
+from dred.commands.demo import Demo
+from dred.errors import DredError
+
+
+class Runs(Protocol):
+    """A parsed command."""
+
+    def run(self) -> None:
+        """Do it."""
+        ...
+
+
+Verbs = Mapping[str, "type[Runs] | Verbs"]
+
+COMMANDS: Verbs = {"demo": Demo, "levels": levels.VERBS, "bench": Bench}
+ABOUT = {
+    "": "Train reinforcement-learning agents that work in levels they have never seen. "
+    "Every command takes --help; add --debug to any to see where an error came from.",
+    "levels": "Make, import, check and look at sets of levels.",
+}
+
+
+def parse(given: Sequence[str]) -> Runs:
+    """The command that these words say; prints help or usage and exits where that is due."""
+    verbs: type[Runs] | Verbs = COMMANDS
+    words: list[str] = []
+    while isinstance(verbs, Mapping) and len(given) > len(words) and given[len(words)] in verbs:
+        words.append(given[len(words)])
+        verbs = verbs[words[-1]]
+    if isinstance(verbs, Mapping):
+        kind, about = _choice(verbs), ABOUT[" ".join(words)]
+    else:
+        kind, about = verbs, inspect.cleandoc(verbs.__doc__ or "")
+    command = tyro.cli(  # pyright: ignore[reportUnknownVariableType, reportCallIssue]
+        kind,  # pyright: ignore[reportArgumentType]
+        prog=" ".join(["dred", *words]),
+        description=about,
+        args=given[len(words) :],
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    return cast(Runs, command)
+
+
+def _choice(verbs: Verbs) -> object:
+    """A union of verbs for tyro, each described by its first sentence only."""
+    kinds: list[object] = []
+    for name, verb in verbs.items():
+        about = ABOUT[name] if isinstance(verb, Mapping) else inspect.cleandoc(verb.__doc__ or "")
+        described = tyro.conf.subcommand(name, description=about.split("\n\n")[0])
+        kinds.append(Annotated[make_dataclass(name, []), described])
+    return reduce(or_, kinds)  # pyright: ignore[reportArgumentType]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; errors end it with one paragraph and exit code 1."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"]
+    if given == ["--version"]:
+        print(f"dred {__version__}")
+        return
+    command = parse(given)
+    try:
+        command.run()
+    except (DredError, OSError, KeyboardInterrupt) as problem:
+        if debug:
+            raise
+        sys.exit(tell(problem))
+
+
+def tell(problem: BaseException) -> int:
+    """Say in a paragraph what went wrong; the exit code."""
+    if isinstance(problem, KeyboardInterrupt):
+        print(f"\ndred: interrupted. {problem}".rstrip(), file=sys.stderr)
+        return 130
+    if isinstance(problem, OSError):
+        problem = DredError(f"the system refused something: {problem}. Add --debug for more.")
+    print(f"dred: {problem}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""`dred bench`: measure speed on this machine."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from dred.errors import lookup
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measure how fast dred is here, next to others, in one run.
+
+    NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package).
+
+    For example:
+      dred bench wfc
+      dred bench wfc --json --repeats 1
+    """
+
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")] = "wfc"
+    """What to measure."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+    repeats: int = 3
+    """Runs of the slow competitors, of which the median counts."""
+    structures: tuple[str, ...] = ()
+    """wfc: structures or pattern files; all built-in ones if not given."""
+    seed: int = 0
+    """Which layouts are made."""
+
+    def run(self) -> None:
+        """Measure and print."""
+        import json
+
+        from dred.benchmarks import wfc
+
+        benches: Mapping[str, Callable[[], tuple[dict[str, object], Callable[[], None]]]] = {
+            "wfc": lambda: wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
+        }
+        result, show = lookup(benches, self.name, what="benchmark")()
+        if self.json:
+            print(json.dumps(result))
+        else:
+            show()

@@ -1,0 +1,260 @@
+"""`dred levels make | info | check | show | import`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from dred.errors import DatasetError
+
+if TYPE_CHECKING:
+    from dred.levels import LevelDataset
+
+
+@dataclass(frozen=True)
+class Make:
+    """Make a set of levels by wave function collapse.
+
+    PRESET is one of the paper's five sets (cave-escape-train, cave-escape-test,
+    cave-escape-edge-moss, cave-escape-edge-lava, cave-escape-hardcore) or a TOML file with your
+    own settings. The same seed gives the same levels, whatever the number of workers. If the work
+    is interrupted, the same command continues it.
+
+    For example:
+      dred levels make cave-escape-train --out train.npz
+      dred levels make cave-escape-train --out mine.npz --structures maze_wall castle.txt cave.png
+    """
+
+    preset: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET")]
+    """Name of a level set, or a TOML file."""
+    out: Path
+    """Where to write the levels (.npz)."""
+    count: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Levels in all, instead of the preset's number."""
+    size: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Side of a level with its surrounding wall, instead of the preset's (15 is 13×13 inside)."""
+    structures: tuple[str, ...] = ()
+    """Structures or pattern files (.txt, .png) to use instead of the preset's."""
+    seed: int = 0
+    """Which levels: another seed gives others."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Threads; all cores if not given."""
+
+    def run(self) -> None:
+        """Make the set and say what it is."""
+        from dred.levels.build import folder_of, make_file, make_plan
+
+        if self.workers is not None and self.workers < 1:
+            raise DatasetError(f"--workers (={self.workers}) must be at least 1.")
+        plan = make_plan(
+            self.preset,
+            seed=self.seed,
+            count=self.count,
+            size=self.size,
+            structures=self.structures,
+        )
+        try:
+            digest = make_file(plan, self.out, workers=self.workers)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"What was made is kept in {folder_of(self.out)}; the same command continues. "
+                f"To give it up, delete that folder."
+            ) from None
+        size = plan.config.size
+        print(
+            f"{self.out}: {plan.config.count} levels of {size}×{size} from "
+            f"{len(plan.structures)} structures, digest {digest[:12]}"
+        )
+
+
+@dataclass(frozen=True)
+class Info:
+    """Print what the levels of a set are like, structure by structure.
+
+    For example:
+      dred levels info train.npz --against test.npz
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A set of levels (.npz)."""
+    against: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Another set: also print how far apart the two are (Jensen–Shannon)."""
+    sample: int = 256
+    """Levels per structure for the resistance, which is slow to compute."""
+    seed: int = 0
+    """Which levels are in the sample."""
+
+    def run(self) -> None:
+        """Print the tables."""
+        from dred.levels import load, shift_between
+        from dred.levels.dataset import repeated_levels
+        from dred.levels.tables import print_summaries
+
+        dataset = load(self.file)
+        other = load(self.against) if self.against else None
+        print_summaries(dataset, sample=self.sample, seed=self.seed)
+        print(f"levels    {len(dataset)} of {dataset.shape[0]}×{dataset.shape[1]} cells inside")
+        print(f"different {len(dataset) - int(repeated_levels(dataset).sum())}")
+        print(f"digest    {dataset.digest}")
+        if other is not None:
+            shift = shift_between(dataset, other)
+            print(
+                f"shift     to {self.against}: Jensen–Shannon distance {shift.distance:.4f}, "
+                f"divergence {shift.divergence:.4f} bits"
+            )
+
+
+@dataclass(frozen=True)
+class Check:
+    """Check every level of a set: proper, solvable, different. Fails if one is not.
+
+    For example:
+      dred levels check train.npz
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A set of levels (.npz)."""
+    seed: int = 0
+    """Accepted for uniformity; the check is complete and needs no chance."""
+
+    def run(self) -> None:
+        """Check, and print a line per rule."""
+        from dred.levels import load
+        from dred.levels.dataset import repeated_levels, require_solvable
+
+        dataset = load(self.file)  # stops at files and levels that are not proper
+        require_solvable(dataset, where=str(self.file))
+        repeated = repeated_levels(dataset)
+        if repeated.any():
+            raise DatasetError(
+                f"{self.file}, level {int(repeated.argmax())}: it equals an earlier level (so in "
+                f"{int(repeated.sum())} of {len(dataset)} levels). Make or import the set again."
+            )
+        print(f"{self.file}: {len(dataset)} levels, all proper, all solvable, all different")
+        print(f"digest {dataset.digest} matches")
+
+
+@dataclass(frozen=True)
+class Show:
+    """Draw levels of a set as a picture: a row per structure, or one level large.
+
+    For example:
+      dred levels show train.npz --out train.png
+      dred levels show train.npz --level 7 --out level.png
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A set of levels (.npz)."""
+    out: Path
+    """Where to write the picture (.png)."""
+    level: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Only this level, large; it is also printed as text."""
+    per_row: int = 8
+    """Levels in a row."""
+    cell: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Pixels a tile; chosen to suit the size of the levels if not given."""
+    seed: int = 0
+    """Which levels are shown."""
+
+    def run(self) -> None:
+        """Write the picture."""
+        from dred.levels import load
+
+        dataset = load(self.file)
+        if self.level is None:
+            self._gallery(dataset)
+        else:
+            self._one(dataset, self.level)
+        print(f"{self.out}: {len(dataset)} levels in {self.file}")
+
+    def _gallery(self, dataset: "LevelDataset") -> None:
+        from dred.levels.render import gallery_of, save_picture
+
+        cell = self.cell or max(2, min(8, 160 // dataset.shape[0]))
+        save_picture(gallery_of(dataset, per_row=self.per_row, cell=cell, seed=self.seed), self.out)
+
+    def _one(self, dataset: "LevelDataset", number: int) -> None:
+        from PIL import Image
+
+        from dred.levels import draw_level, to_text
+        from dred.levels.render import save_picture
+
+        if not 0 <= number < len(dataset):
+            raise DatasetError(
+                f"There is no level {number} in {self.file}: it has levels 0 to {len(dataset) - 1}."
+            )
+        chosen = dataset[number]
+        cell = self.cell or max(8, 640 // dataset.shape[0])
+        save_picture(Image.fromarray(draw_level(chosen, cell=cell)), self.out)
+        print(to_text(chosen))
+
+
+@dataclass(frozen=True)
+class Import:
+    """Turn levels of your own into a set: text drawings, PNG, JSON or Minigrid encodings.
+
+    SRC is a file or a folder of files. Levels that are not proper, not solvable, of another size
+    or already there are left out, and the report says which and why.
+
+    For example:
+      dred levels import mine.txt --out mine.npz
+      dred levels import pictures/ --colours colours.toml --cell 16 --out mine.npz
+    """
+
+    src: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SRC")]
+    """A .txt, .png, .json, .jsonl, .npy or .npz file, or a folder of such files."""
+    out: Path
+    """Where to write the levels (.npz)."""
+    colours: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """PNG: a TOML file with the colour of each tile, as wall = "#777777"."""
+    cell: int = 1
+    """PNG: pixels a tile."""
+    strip_border: bool = False
+    """Text, PNG, JSON: the outermost ring is the surrounding wall (Minigrid's always is)."""
+    keep_heading: bool = False
+    """Minigrid: keep the agent's direction, instead of any heading."""
+    strict: bool = False
+    """Fail if anything is left out."""
+    seed: int = 0
+    """Accepted for uniformity; importing needs no chance."""
+
+    def run(self) -> None:
+        """Import, save and report."""
+        from dred.files import check_writable
+        from dred.levels.importers import (
+            DEFAULT_COLOURS,
+            ImportOptions,
+            import_levels,
+            read_colours,
+        )
+
+        if self.cell < 1:
+            raise DatasetError(f"--cell (={self.cell}) must be at least 1.")
+        check_writable(self.out)
+        options = ImportOptions(
+            colours=read_colours(self.colours) if self.colours else DEFAULT_COLOURS,
+            cell=self.cell,
+            strip_border=self.strip_border,
+            keep_heading=self.keep_heading,
+        )
+        report = import_levels(self.src, options)
+        if self.strict and report.dropped:
+            where, reason = report.dropped[0]
+            raise DatasetError(
+                f"{len(report.dropped)} candidates would be left out, the first because: {where}: "
+                f"{reason}. Repair them, or import without --strict; nothing was written."
+            )
+        report.dataset.save(self.out)
+        for name, count in report.taken.items():
+            print(f"taken    {count:5d}  {name}")
+        for where, reason in report.dropped:
+            print(f"dropped      1  {where}: {reason}")
+        height, width = report.dataset.shape
+        print(
+            f"{self.out}: {len(report.dataset)} levels of {height}×{width} cells inside, "
+            f"{len(report.dropped)} dropped, digest {report.dataset.digest[:12]}"
+        )
+
+
+VERBS = {"make": Make, "info": Info, "check": Check, "show": Show, "import": Import}

@@ -1,0 +1,439 @@
+"""Levels from elsewhere: text drawings, pictures, JSON and Minigrid encodings.
+
+Each importer turns a file into candidates; a candidate is a level, or the reason why it is none.
+`import_levels` keeps the proper, solvable, different ones of one size and reports on the rest.
+"""
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import numpy as np
+from jaxtyping import Integer, UInt8
+
+from dred.errors import DatasetError, DredError, lookup
+from dred.levels.dataset import LevelDataset, from_levels
+from dred.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level, make_level, problems
+from dred.levels.paths import is_solvable
+from dred.levels.render import AGENT_COLOUR, GOAL_COLOUR, PALETTE
+from dred.levels.text import from_text
+
+TILES = {"empty": EMPTY, "wall": WALL, "lava": LAVA, "moss": MOSS}
+
+Colour = tuple[int, int, int]
+
+
+class Candidate(NamedTuple):
+    """Something that may be a level."""
+
+    where: str  # file, and place in it
+    level: Level | None
+    reason: str = ""  # why it is none
+    structure: str = ""
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How to read files that do not say it themselves."""
+
+    colours: Mapping[str, Colour] = field(default_factory=lambda: dict(DEFAULT_COLOURS))
+    """PNG: the colour of `empty`, `wall`, `lava`, `moss`, `goal` and `start`."""
+    cell: int = 1
+    """PNG: pixels a tile."""
+    strip_border: bool = False
+    """PNG, JSON, text: the outermost ring is the surrounding wall, not part of the level."""
+    keep_heading: bool = False
+    """Minigrid: take the agent's direction as the start's heading, instead of any heading."""
+
+
+DEFAULT_COLOURS: Mapping[str, Colour] = {
+    **{name: PALETTE[tile] for name, tile in TILES.items()},
+    "goal": GOAL_COLOUR,
+    "start": AGENT_COLOUR,
+}
+
+
+class ImportReport(NamedTuple):
+    """What an import took, and what it left out and why."""
+
+    dataset: LevelDataset
+    taken: Mapping[str, int]  # file → levels
+    dropped: list[tuple[str, str]]  # (where, reason)
+
+
+def import_levels(source: str | Path, options: ImportOptions | None = None) -> ImportReport:
+    """Read a file, or all files of a folder that can be read, into one set of levels."""
+    options = options or ImportOptions()
+    source = Path(source)
+    taken: list[Candidate] = []
+    dropped: list[tuple[str, str]] = []
+    for path in _files(source):
+        for candidate in _candidates(path, options):
+            reason = candidate.reason or _why_not(candidate.level)
+            if reason:
+                dropped.append((candidate.where, reason))
+            else:
+                taken.append(candidate)
+    taken, odd = _one_size(taken)
+    taken, repeated = _different(taken)
+    dropped += odd + repeated
+    if not taken:
+        where, reason = dropped[0] if dropped else (str(source), "it holds no drawing")
+        more = f" ({len(dropped) - 1} more were dropped too.)" if len(dropped) > 1 else ""
+        raise DatasetError(
+            f"No level could be taken from {source}. {where}: {reason.rstrip('.')}.{more} Repair "
+            "the source and try again; nothing was written."
+        )
+    dataset = from_levels(
+        [cast(Level, candidate.level) for candidate in taken],
+        structure=[candidate.structure for candidate in taken],
+        meta={"made": {"by": "dred levels import", "source": source.name, "dropped": len(dropped)}},
+    )
+    return ImportReport(dataset, Counter(c.where.split(",")[0] for c in taken), dropped)
+
+
+def _files(source: Path) -> list[Path]:
+    if source.is_dir():
+        found = sorted(p for p in source.iterdir() if p.suffix.lower() in READERS)
+        if not found:
+            raise DatasetError(
+                f"The folder {source} has no file that can be read. Levels are read from "
+                f"{', '.join(READERS)}."
+            )
+        return found
+    if not source.is_file():
+        raise DatasetError(
+            f"There is no file or folder {source}. Give a file ({', '.join(READERS)}) or a folder "
+            "of such files."
+        )
+    return [source]
+
+
+def _candidates(path: Path, options: ImportOptions) -> Iterator[Candidate]:
+    """What one file holds; a file that cannot be read at all is one candidate with a reason."""
+    reader = lookup(READERS, path.suffix.lower(), what="importer for files ending in")
+    try:
+        yield from reader(path, options)
+    except DredError as error:
+        yield Candidate(str(path), None, str(error))
+    except (OSError, ValueError, EOFError, KeyError, TypeError) as error:
+        yield Candidate(str(path), None, f"it cannot be read: {error}")
+
+
+def _why_not(level: Level | None) -> str:
+    if level is None:
+        return "it holds no level"
+    if reasons := problems(level):
+        return "; ".join(reasons)
+    return "" if is_solvable(level) else "the goal cannot be reached from the start"
+
+
+def _one_size(taken: list[Candidate]) -> tuple[list[Candidate], list[tuple[str, str]]]:
+    """Keep the levels of the commonest size."""
+    sizes = Counter(cast(Level, candidate.level).tiles.shape for candidate in taken)
+    if len(sizes) < 2:
+        return taken, []
+    (height, width), _ = sizes.most_common(1)[0]
+    kept: list[Candidate] = []
+    odd: list[tuple[str, str]] = []
+    for candidate in taken:
+        here = cast(Level, candidate.level).tiles.shape
+        if here == (height, width):
+            kept.append(candidate)
+        else:
+            reason = f"it is {here[0]}×{here[1]}, while most levels are {height}×{width}"
+            odd.append((candidate.where, reason))
+    return kept, odd
+
+
+def _different(taken: list[Candidate]) -> tuple[list[Candidate], list[tuple[str, str]]]:
+    """Keep the first of equal levels."""
+    first: dict[bytes, str] = {}
+    kept: list[Candidate] = []
+    repeated: list[tuple[str, str]] = []
+    for candidate in taken:
+        tiles, goal, start, _ = cast(Level, candidate.level)
+        content = tiles.tobytes() + goal.tobytes() + start.tobytes()
+        if content in first:
+            repeated.append((candidate.where, f"it is the same as {first[content]}"))
+        else:
+            first[content] = candidate.where
+            kept.append(candidate)
+    return kept, repeated
+
+
+def read_text_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
+    """Drawings in the symbols of `dred.levels.text`, with blank lines between them.
+
+    A line that begins with `;` names the structure of the drawings after it.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    structure = path.stem
+    block: list[str] = []
+    for number, line in enumerate([*lines, ""], start=1):
+        if line.startswith(";"):
+            structure = line.lstrip("; ").strip() or path.stem
+        elif line.strip():
+            block.append(line)
+            continue
+        if block:
+            first = number - len(block)
+            # Blank lines in front keep the line numbers of the file in error messages.
+            drawing = "\n" * (first - 1) + "\n".join(block)
+            where = f"{path}, drawing at line {first}"
+            yield _attempt(where, structure, lambda text=drawing: _strip(from_text(text), options))
+            block = []
+
+
+def _attempt(where: str, structure: str, read: Callable[[], Level]) -> Candidate:
+    try:
+        return Candidate(where, read(), structure=structure)
+    except DatasetError as error:
+        return Candidate(where, None, str(error))
+
+
+def _strip(level: Level, options: ImportOptions) -> Level:
+    return strip_border(level) if options.strip_border else level
+
+
+def strip_border(level: Level) -> Level:
+    """The level inside a surrounding wall that is drawn in its tiles."""
+    tiles = level.tiles
+    if min(tiles.shape) < 3:
+        raise DatasetError(f"a {tiles.shape[0]}×{tiles.shape[1]} level has nothing inside its border")
+    ring = np.ones(tiles.shape, np.bool_)
+    ring[1:-1, 1:-1] = False
+    if (tiles[ring] != WALL).any():
+        row, column = np.argwhere(ring & (tiles != WALL))[0]
+        raise DatasetError(
+            f"the border is not all wall (row {row}, column {column} is not), so it cannot be "
+            "stripped"
+        )
+    inside = np.ascontiguousarray(tiles[1:-1, 1:-1])
+    return Level(inside, level.goal - 1, level.start - 1, level.heading)
+
+
+def read_png_level(path: Path, options: ImportOptions) -> Iterator[Candidate]:
+    """One level a picture; each tile takes the nearest colour of the map."""
+    from PIL import Image
+
+    def read() -> Level:
+        with Image.open(path) as image:
+            if max(image.size) > 16_384:
+                raise DatasetError(f"it is {image.size[0]}×{image.size[1]} pixels; at most 16384")
+            pixels = np.asarray(image.convert("RGB"))
+        if pixels.shape[0] % options.cell or pixels.shape[1] % options.cell:
+            raise DatasetError(
+                f"it is {pixels.shape[1]}×{pixels.shape[0]} pixels, which is no multiple of --cell "
+                f"{options.cell}. Give the number of pixels a tile with --cell"
+            )
+        return _strip(_from_colours(tile_colours(pixels, options.cell), options.colours), options)
+
+    yield _attempt(str(path), path.stem, read)
+
+
+def tile_colours(
+    pixels: UInt8[np.ndarray, "height width 3"], cell: int
+) -> UInt8[np.ndarray, "rows columns 3"]:
+    """The commonest colour of each tile of `cell` × `cell` pixels."""
+    if cell == 1:
+        return pixels
+    rows, columns = pixels.shape[0] // cell, pixels.shape[1] // cell
+    blocks = pixels.reshape(rows, cell, columns, cell, 3).swapaxes(1, 2)
+    found = np.zeros((rows, columns, 3), np.uint8)
+    for row in range(rows):
+        for column in range(columns):
+            colours, counts = np.unique(
+                blocks[row, column].reshape(-1, 3), axis=0, return_counts=True
+            )
+            found[row, column] = colours[counts.argmax()]
+    return found
+
+
+def _from_colours(
+    colours: UInt8[np.ndarray, "rows columns 3"], colour_map: Mapping[str, Colour]
+) -> Level:
+    names = list(colour_map)
+    known = np.array([colour_map[name] for name in names], np.int64)
+    apart = np.abs(colours[:, :, None, :].astype(np.int64) - known).sum(axis=-1)
+    nearest = apart.argmin(axis=-1)
+    unlike = apart.min(axis=-1) > 60
+    if unlike.any():
+        row, column = np.argwhere(unlike)[0]
+        shade = "#{:02x}{:02x}{:02x}".format(*colours[row, column])
+        raise DatasetError(
+            f"row {row}, column {column} has the colour {shade}, which is near no colour of the "
+            f"map ({', '.join(names)}). Give the picture's own colours with --colours, or the "
+            "pixels a tile with --cell"
+        )
+    tiles = np.zeros(nearest.shape, np.uint8)
+    for name, tile in TILES.items():
+        if name in names:
+            tiles[nearest == names.index(name)] = tile
+    places = {name: np.argwhere(nearest == names.index(name)) for name in ("goal", "start")}
+    return _with_places(tiles, places["goal"], places["start"], ANY_HEADING)
+
+
+def _with_places(
+    tiles: UInt8[np.ndarray, "height width"],
+    goals: Integer[np.ndarray, "goals 2"],
+    starts: Integer[np.ndarray, "starts 2"],
+    heading: int,
+) -> Level:
+    for what, found in (("goal", goals), ("start", starts)):
+        if len(found) != 1:
+            raise DatasetError(f"it has {len(found)} {what}s; a level has exactly one")
+    (goal_row, goal_column), (start_row, start_column) = goals[0], starts[0]
+    return make_level(
+        tiles, (int(goal_row), int(goal_column)), (int(start_row), int(start_column)), heading
+    )
+
+
+def read_colours(path: Path) -> dict[str, Colour]:
+    """A colour map from a TOML file: `wall = "#777777"` and so on, one line a tile."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DatasetError(f"The colour map {path} cannot be read: {error}.") from None
+    colours: dict[str, Colour] = {}
+    for name, value in table.items():
+        lookup(DEFAULT_COLOURS, name, what="tile")
+        digits = str(value).removeprefix("#")
+        try:
+            red, green, blue = bytes.fromhex(digits)
+        except ValueError:
+            raise DatasetError(
+                f"{path}: {name} = {value!r} is not a colour. Write it as \"#rrggbb\"."
+            ) from None
+        colours[name] = (red, green, blue)
+    missing = [name for name in ("empty", "wall", "goal", "start") if name not in colours]
+    if missing:
+        raise DatasetError(f"{path} gives no colour for {', '.join(missing)}.")
+    return colours
+
+
+def read_json_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
+    """A JSON list of levels, one such object, or one object a line (.jsonl).
+
+    A level is {"drawing": "…" or ["…", …]} or {"tiles": [[…]], "goal": [row, column],
+    "start": [row, column], "heading": 0…3 or −1}, with an optional "structure"; or a nested list
+    of Minigrid's numbers.
+    """
+    content = path.read_text(encoding="utf-8")
+    if path.suffix.lower() == ".jsonl":
+        items: list[object] = [json.loads(line) for line in content.splitlines() if line.strip()]
+    else:
+        parsed: object = json.loads(content)
+        if isinstance(parsed, dict) and "levels" in parsed:
+            parsed = cast("dict[str, object]", parsed)["levels"]
+        items = cast("list[object]", parsed) if isinstance(parsed, list) else [parsed]
+    for number, item in enumerate(items):
+        structure = path.stem
+        if isinstance(item, dict):
+            structure = str(cast("dict[str, object]", item).get("structure", structure))
+
+        def read(item: object = item) -> Level:
+            return _from_json(item, options)
+
+        yield _attempt(f"{path}, level {number}", structure, read)
+
+
+def _from_json(item: object, options: ImportOptions) -> Level:
+    try:
+        if isinstance(item, list):
+            return from_minigrid(np.array(item), keep_heading=options.keep_heading)
+        if not isinstance(item, dict):
+            raise DatasetError(f"it is {type(item).__name__}, not an object with a drawing or tiles")
+        table = cast("dict[str, object]", item)
+        if "drawing" in table:
+            drawing = table["drawing"]
+            lines = cast("list[str]", drawing) if isinstance(drawing, list) else [str(drawing)]
+            return _strip(from_text("\n".join(lines)), options)
+        for name in ("tiles", "goal", "start"):
+            if name not in table:
+                raise DatasetError(f"it has no {name!r}, and no 'drawing' either")
+        tiles = np.array(table["tiles"])
+        if tiles.ndim != 2 or tiles.dtype.kind not in "iu" or tiles.min() < 0 or tiles.max() > 255:
+            raise DatasetError("its tiles are not a table of whole numbers with equally long rows")
+        places = [np.array(table[name]) for name in ("goal", "start")]
+        if any(place.shape != (2,) or place.dtype.kind not in "iu" for place in places):
+            raise DatasetError("goal and start must be [row, column]")
+        heading = int(cast(int, table.get("heading", ANY_HEADING)))
+        if not ANY_HEADING <= heading <= 3:
+            raise DatasetError(f"its heading is {heading}; 0 right, 1 down, 2 left, 3 up, −1 any")
+        goal, start = ((int(place[0]), int(place[1])) for place in places)
+        return _strip(make_level(tiles.astype(np.uint8), goal, start, heading), options)
+    except (ValueError, TypeError) as error:
+        raise DatasetError(f"it cannot be read as a level: {error}") from None
+
+
+MINIGRID_TILES = {1: EMPTY, 2: WALL, 3: MOSS, 9: LAVA, 8: EMPTY, 10: EMPTY}
+MINIGRID_GOAL, MINIGRID_AGENT = 8, 10
+
+
+def from_minigrid(
+    encoding: Integer[np.ndarray, "width height channel"], *, keep_heading: bool = False
+) -> Level:
+    """A level from Minigrid's encoding: [x, y, (object, colour, state)], border included.
+
+    Empty is 1, wall 2, floor 3 (moss here), goal 8, lava 9 and the agent 10. The surrounding wall
+    is stripped. The agent's state is its direction; without `keep_heading` the level has any
+    heading, since the published level sets store 0 there whatever was meant.
+    """
+    if encoding.ndim != 3 or encoding.shape[2] != 3:
+        raise DatasetError(
+            f"a Minigrid encoding has the shape [width, height, 3]; this has {list(encoding.shape)}"
+        )
+    objects = encoding[:, :, 0].T  # [y, x] = [row, column]
+    tiles = np.full(objects.shape, 255, np.uint8)
+    for number, tile in MINIGRID_TILES.items():
+        tiles[objects == number] = tile
+    if (tiles == 255).any():
+        row, column = np.argwhere(tiles == 255)[0]
+        raise DatasetError(
+            f"the object {int(objects[row, column])} at x {column}, y {row} has no counterpart here "
+            "(only empty 1, wall 2, floor 3, goal 8, lava 9, agent 10)"
+        )
+    agents = np.argwhere(objects == MINIGRID_AGENT)
+    heading = ANY_HEADING
+    if keep_heading and len(agents) == 1:
+        heading = int(encoding[agents[0][1], agents[0][0], 2])
+    level = _with_places(tiles, np.argwhere(objects == MINIGRID_GOAL), agents, heading)
+    return strip_border(level)
+
+
+def read_minigrid_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
+    """Minigrid encodings in a `.npy` or `.npz` file: [width, height, 3], or many of them."""
+    loaded = np.load(path, allow_pickle=False)
+    arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    for name, array in arrays.items():
+        if array.dtype.kind not in "iu" or array.ndim not in (3, 4):
+            yield Candidate(
+                f"{path}, array {name}" if name else str(path),
+                None,
+                f"it is {array.dtype.name} {list(array.shape)}; Minigrid encodings are whole numbers "
+                "[levels, width, height, 3]",
+            )
+            continue
+        for number, encoding in enumerate(array if array.ndim == 4 else array[None]):
+
+            def read(encoding: np.ndarray = encoding) -> Level:
+                return from_minigrid(encoding, keep_heading=options.keep_heading)
+
+            place = f"{path}, {name} {number}" if name else f"{path}, level {number}"
+            yield _attempt(place, path.stem, read)
+
+
+Reader = Callable[[Path, ImportOptions], Iterator[Candidate]]
+READERS: dict[str, Reader] = {
+    ".txt": read_text_levels,
+    ".png": read_png_level,
+    ".json": read_json_levels,
+    ".jsonl": read_json_levels,
+    ".npy": read_minigrid_levels,
+    ".npz": read_minigrid_levels,
+}

@@ -1,0 +1,49 @@
+"""Tables about levels, for the terminal."""
+
+from rich.console import Console
+from rich.table import Table
+
+from dred.levels.dataset import LevelDataset
+from dred.levels.metrics import Summary, summarise_by_structure
+
+COLUMNS = (
+    "structure",
+    "levels",
+    "solvable",
+    "navigable (min)",
+    "start–goal (range)",
+    "resistance",
+    "moss",
+    "lava",
+    "moss near",
+    "lava far",
+)
+
+
+def summary_row(summary: Summary) -> tuple[str, ...]:
+    """One row of the table of a set."""
+    low, high = summary.path_range
+    return (
+        summary.name or "(none)",
+        str(summary.levels),
+        str(summary.solvable),
+        f"{summary.navigable:.1f} ({summary.smallest})",
+        f"{summary.path:.1f} ({low}–{high})",
+        f"{summary.resistance:.1f}",
+        f"{summary.moss_density:.3f}",
+        f"{summary.lava_density:.3f}",
+        f"{summary.moss_right:.1%}",
+        f"{summary.lava_right:.1%}",
+    )
+
+
+def print_summaries(dataset: LevelDataset, *, sample: int = 256, seed: int = 0) -> None:
+    """Print what the levels of each structure are like."""
+    table = Table(box=None, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column == "structure" else "right")
+    for summary in summarise_by_structure(dataset, sample=sample, seed=seed):
+        table.add_row(*summary_row(summary), style="bold" if summary.name == "all" else None)
+    console = Console()
+    console.width = max(console.width, 130)
+    console.print(table)
