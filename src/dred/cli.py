@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
 from functools import reduce
 from operator import or_
-from typing import Annotated, Protocol, cast
+from typing import Annotated, Protocol, cast, runtime_checkable
 
 import tyro
 
@@ -17,6 +17,7 @@ from dred.commands.demo import Demo
 from dred.errors import DredError
 
 
+@runtime_checkable
 class Runs(Protocol):
     """A parsed command."""
 

@@ -45,7 +45,6 @@ class WFCConfig:
         for name, least in (("pattern_width", 1), ("max_attempts", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must be at least {least}.")
-        _check_choices(self)
 
 
 @dataclass(frozen=True)
@@ -133,14 +132,6 @@ class DatasetConfig:
             )
 
 
-def _check_choices(record: object) -> None:
-    """Stop at a value outside the `Literal` of its field."""
-    for name, kind in typing.get_type_hints(type(record)).items():
-        if typing.get_origin(kind) is Literal and getattr(record, name) not in typing.get_args(kind):
-            choices = ", ".join(repr(choice) for choice in typing.get_args(kind))
-            raise ConfigError(f"{name} (={getattr(record, name)!r}) must be one of {choices}.")
-
-
 def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
     """The record of this kind that a table of a TOML file describes.
 
@@ -157,19 +148,19 @@ def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str
             known = ", ".join(fields)
             raise ConfigError(f"{where}: there is no setting {key!r}.{hint} Settings: {known}.")
         values[key] = _read_value(hints[key], value, where=f"{where}, {key}")
+    missing = [
+        name
+        for name, f in fields.items()
+        if name not in values
+        and f.default is dataclasses.MISSING
+        and f.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ConfigError(f"{where}: these settings are missing: {', '.join(missing)}.")
     try:
         return kind(**values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    except TypeError:
-        missing = [
-            name
-            for name, f in fields.items()
-            if name not in values
-            and f.default is dataclasses.MISSING
-            and f.default_factory is dataclasses.MISSING
-        ]
-        raise ConfigError(f"{where}: these settings are missing: {', '.join(missing)}.") from None
 
 
 def _read_value(kind: object, value: object, *, where: str) -> object:
@@ -186,11 +177,17 @@ def _read_value(kind: object, value: object, *, where: str) -> object:
     if kind is float and _is_number(value):
         return float(cast("float", value))
     if typing.get_origin(kind) is Literal:
-        return value  # the record itself checks the choice
+        if value not in typing.get_args(kind):
+            choices = ", ".join(repr(choice) for choice in typing.get_args(kind))
+            raise ConfigError(f"{where}: {value!r} is not one of {choices}.")
+        return value
+    if typing.get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(cast("list[object]", value))
     wanted = cast("type[object]", typing.get_origin(kind) or kind)
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        raise ConfigError(f"{where}: expected {wanted.__name__}, found {value!r}.")
-    return tuple(cast("list[object]", value)) if wanted is tuple else value
+        name = "list" if wanted is tuple else wanted.__name__
+        raise ConfigError(f"{where}: expected {name}, found {value!r}.")
+    return value
 
 
 def _is_number(value: object) -> bool:

@@ -1,8 +1,7 @@
 """Progress bars with rate and time left, on standard error; silent when nobody is looking."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -16,11 +15,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-
-class Advance(Protocol):
-    """Tells the bar that some more is done."""
-
-    def __call__(self, amount: int, /) -> None: ...
+Advance = Callable[[int], None]  # tells the bar that some more is done
 
 
 class _Rate(ProgressColumn):
@@ -53,7 +48,3 @@ def bar(what: str, total: int, *, unit: str, done: int = 0) -> Iterator[Advance]
             progress.advance(task, amount)
 
         yield advance
-
-
-def quiet(amount: int, /) -> None:
-    """An `Advance` for callers who show nothing."""

@@ -6,6 +6,7 @@ same bytes.
 """
 
 import hashlib
+import io
 import json
 import zipfile
 import zlib
@@ -61,8 +62,8 @@ def write_file(path: Path, columns: Mapping[str, Column], meta: Mapping[str, obj
         for name in ARRAYS:
             column = columns[name]
             digest.update(digest_start(name, column.dtype, column.shape))
-            with _member(archive, name) as stream:
-                _write_header(stream, column.dtype, column.shape)
+            with archive.open(_entry(name), "w", force_zip64=True) as stream:
+                stream.write(_header(column.dtype, column.shape))
                 for piece in column.pieces:
                     content = np.ascontiguousarray(piece, column.dtype).tobytes()
                     digest.update(content)
@@ -74,22 +75,24 @@ def write_file(path: Path, columns: Mapping[str, Column], meta: Mapping[str, obj
             "digest": digest.hexdigest(),
         }
         text = np.array(json.dumps(facts, ensure_ascii=True, sort_keys=True))
-        with _member(archive, "meta") as stream:
-            _write_header(stream, text.dtype, ())
+        with archive.open(_entry("meta"), "w", force_zip64=True) as stream:
+            stream.write(_header(text.dtype, ()))
             stream.write(text.tobytes())
     return digest.hexdigest()
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+def _entry(name: str) -> zipfile.ZipInfo:
     # A fixed date, so that the same levels give the same file.
     entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
     entry.compress_type = zipfile.ZIP_DEFLATED
-    return archive.open(entry, "w", force_zip64=True)
+    return entry
 
 
-def _write_header(stream: IO[bytes], dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> None:
-    header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(stream, header)
+def _header(dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> bytes:
+    stream = io.BytesIO()
+    facts = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, facts)
+    return stream.getvalue()
 
 
 def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
@@ -102,7 +105,8 @@ def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
     if not path.is_file():
         raise DatasetError(f"{path} is not a file. Give the path of an .npz file of levels.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DatasetError(
                     f"{path} is a single array, not a set of levels. If it holds Minigrid "

@@ -1,0 +1,20 @@
+"""Settings for all tests: every call in dred is checked for types and shapes while tests run."""
+
+from pathlib import Path
+
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+import dred
+
+# Types and shapes are checked in every module but those that numba compiles, which check their own.
+SOURCE = Path(dred.__file__).parent
+CHECKED = [
+    ".".join(("dred", *path.relative_to(SOURCE).with_suffix("").parts))
+    for path in sorted(SOURCE.rglob("*.py"))
+    if path.name != "__init__.py" and "@compiled" not in path.read_text(encoding="utf-8")
+]
+install_import_hook(CHECKED, "beartype.beartype")
+
+settings.register_profile("dred", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("dred")
