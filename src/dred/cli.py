@@ -1,6 +1,7 @@
 """The command line: `dred VERB …`."""
 
 import inspect
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
@@ -89,6 +90,9 @@ def tell(problem: BaseException) -> int:
     if isinstance(problem, KeyboardInterrupt):
         print(f"\ndred: interrupted. {problem}".rstrip(), file=sys.stderr)
         return 130
+    if isinstance(problem, BrokenPipeError):  # whoever read the output has stopped, as `head` does
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python complains once more at exit)
+        return 1
     if isinstance(problem, OSError):
         problem = DredError(f"the system refused something: {problem}. Add --debug for more.")
     print(f"dred: {problem}", file=sys.stderr)

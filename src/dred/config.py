@@ -81,6 +81,8 @@ class CaveEscapeConfig:
     """Lava lies at most this many tiles from a navigable cell; 0 means anywhere."""
     min_navigable: int = 2
     """Layouts whose largest connected part has fewer cells are drawn again."""
+    only_correlated: bool = True
+    """Place again where moss or lava came out uncorrelated with distance, or the wrong way round."""
 
     def __post_init__(self) -> None:
         if self.lava_depth < 0:

@@ -6,7 +6,16 @@ from scipy import stats
 
 from dred.config import CaveEscapeConfig, TileConfig
 from dred.errors import ConfigError, DatasetError
-from dred.levels import LAVA, MOSS, WALL, distance_to_goal, extended_distances, furnish, is_valid
+from dred.levels import (
+    LAVA,
+    MOSS,
+    WALL,
+    distance_to_goal,
+    extended_distances,
+    furnish,
+    is_valid,
+    level_metrics,
+)
 from dred.levels.level import as_batch, is_navigable
 from dred.levels.paths import largest_component
 from dred.levels.placement import TileRule, draw_by_rank
@@ -110,7 +119,8 @@ def test_lava_lies_at_most_lava_depth_tiles_from_a_navigable_cell(depth):
     floor = np.zeros((11, 11), np.bool_)
     floor[5, :2] = True
     full = TileConfig(fraction=(1.0, 1.0), near_goal=False)
-    level = furnish(floor, CaveEscapeConfig(lava=full, lava_depth=depth), seed=1)
+    config = CaveEscapeConfig(lava=full, lava_depth=depth, only_correlated=False)
+    level = furnish(floor, config, seed=1)
     distance = distance_to_goal(level)
     away = np.zeros(distance.shape, np.int32)
     extend_distances(distance, away)
@@ -131,6 +141,21 @@ def test_moss_is_near_and_lava_far_and_the_settings_can_reverse_both():
             lava.append(distance[level.tiles == LAVA].mean() - distance[~navigable].mean())
         assert sign * np.mean(moss) < -1
         assert sign * np.mean(lava) > 1
+
+
+def test_only_levels_with_the_right_correlations_are_of_the_cmdp():
+    # "The CMDP level space corresponds to the subset of solvable levels in which moss and lava
+    # placement is … correlated" with distance. A high temperature gives both signs by chance.
+    loose = {"temperature": 1000.0, "fraction": (0.1, 0.25)}
+    tiles = {"moss": TileConfig(**loose), "lava": TileConfig(**loose, near_goal=False)}
+
+    def shares(config):
+        found = [level_metrics(as_batch(furnish(ROOM, config, seed=seed))) for seed in range(100)]
+        moss = np.mean([metrics.moss_correlation[0] < 0 for metrics in found])
+        return moss, np.mean([metrics.lava_correlation[0] > 0 for metrics in found])
+
+    assert shares(CaveEscapeConfig(**tiles)) == (1.0, 1.0)
+    assert max(shares(CaveEscapeConfig(**tiles, only_correlated=False))) < 0.7
 
 
 def test_no_tiles_is_a_setting_too():

@@ -205,13 +205,7 @@ def _make_piece(plan: Plan, structure: Structure, numbers: range, redraw: int) -
     """Make the levels with these numbers."""
     side = plan.config.inside
     stream = sub_seed(seed_from(f"{plan.config.name}/{structure.name}", plan.seed), redraw)
-    made = Made(
-        tiles=np.empty((len(numbers), side, side), np.uint8),
-        goal=np.empty((len(numbers), 2), np.int32),
-        start=np.empty((len(numbers), 2), np.int32),
-        fingerprint=np.empty(len(numbers), np.uint64),
-        outcome=np.empty(len(numbers), np.int32),
-    )
+    made = placement.empty_batch(len(numbers), (side, side))
     placement.make_levels(
         structure.tables,
         structure.board(side, side),

@@ -27,6 +27,7 @@ def rules_of(config: CaveEscapeConfig, *, part: int = 0, parts: int = 1) -> plac
         lava=rule(config.lava),
         lava_depth=config.lava_depth,
         min_navigable=config.min_navigable,
+        only_correlated=config.only_correlated,
         part=part,
         parts=parts,
     )
@@ -42,8 +43,10 @@ def furnish(
             f"The largest connected part of the layout has {int(part.sum())} cells; at least "
             f"{config.min_navigable} are needed. Give a layout with more floor."
         )
-    tiles = np.zeros(part.shape, np.uint8)
-    goal, start = np.zeros(2, np.int32), np.zeros(2, np.int32)
-    random = np.array([seed_from("furnish", seed)], np.uint64)
-    placement.place(part, rules_of(config), random, tiles, goal, start)
-    return Level(tiles, goal, start, np.asarray(ANY_HEADING, np.int8))
+    made = placement.empty_batch(1, part.shape)
+    if not placement.place_one(part, rules_of(config), seed_from("furnish", seed), made, 0):
+        raise DatasetError(
+            f"No placement in {placement.MAX_PLACEMENTS} had moss and lava on the asked side of the "
+            "goal in this layout. Set only_correlated = false, or a lower temperature."
+        )
+    return Level(made.tiles[0], made.goal[0], made.start[0], np.asarray(ANY_HEADING, np.int8))

@@ -25,6 +25,7 @@ from dred.levels.text import from_text
 TILES = {"empty": EMPTY, "wall": WALL, "lava": LAVA, "moss": MOSS}
 
 Colour = tuple[int, int, int]
+MAX_APART = 60  # sum over red, green and blue: a pixel farther from every known colour is unknown
 
 
 class Candidate(NamedTuple):
@@ -231,51 +232,40 @@ def read_png_level(path: Path, options: ImportOptions) -> Iterator[Candidate]:
                 f"it is {pixels.shape[1]}×{pixels.shape[0]} pixels, which is no multiple of --cell "
                 f"{options.cell}. Give the number of pixels a tile with --cell"
             )
-        return _strip(_from_colours(tile_colours(pixels, options.cell), options.colours), options)
+        return _strip(_from_colours(pixels, options), options)
 
     yield _attempt(str(path), path.stem, read)
 
 
-def tile_colours(
-    pixels: UInt8[np.ndarray, "height width 3"], cell: int
-) -> UInt8[np.ndarray, "rows columns 3"]:
-    """The commonest colour of each tile of `cell` × `cell` pixels."""
-    if cell == 1:
-        return pixels
+def _from_colours(pixels: UInt8[np.ndarray, "height width 3"], options: ImportOptions) -> Level:
+    """Each pixel has the nearest colour of the map, and each tile the commonest of its pixels.
+
+    A goal or start that covers a tenth of a tile wins, since it is drawn on top of a tile.
+    """
+    names, cell = list(options.colours), options.cell
+    known = np.array([options.colours[name] for name in names], np.int64)
+    apart = np.abs(pixels[:, :, None, :].astype(np.int64) - known).sum(axis=-1)
+    nearest = np.where(apart.min(axis=-1) > MAX_APART, len(names), apart.argmin(axis=-1))
     rows, columns = pixels.shape[0] // cell, pixels.shape[1] // cell
-    blocks = pixels.reshape(rows, cell, columns, cell, 3).swapaxes(1, 2)
-    found = np.zeros((rows, columns, 3), np.uint8)
-    for row in range(rows):
-        for column in range(columns):
-            colours, counts = np.unique(
-                blocks[row, column].reshape(-1, 3), axis=0, return_counts=True
-            )
-            found[row, column] = colours[counts.argmax()]
-    return found
-
-
-def _from_colours(
-    colours: UInt8[np.ndarray, "rows columns 3"], colour_map: Mapping[str, Colour]
-) -> Level:
-    names = list(colour_map)
-    known = np.array([colour_map[name] for name in names], np.int64)
-    apart = np.abs(colours[:, :, None, :].astype(np.int64) - known).sum(axis=-1)
-    nearest = apart.argmin(axis=-1)
-    unlike = apart.min(axis=-1) > 60
-    if unlike.any():
-        row, column = np.argwhere(unlike)[0]
-        shade = "#{:02x}{:02x}{:02x}".format(*colours[row, column])
+    blocks = nearest.reshape(rows, cell, columns, cell)
+    share = np.stack([(blocks == n).mean(axis=(1, 3)) for n in range(len(names) + 1)])
+    commonest = share.argmax(axis=0)
+    if (commonest == len(names)).any():
+        row, column = np.argwhere(commonest == len(names))[0]
+        shade = "#{:02x}{:02x}{:02x}".format(*pixels[row * cell + cell // 2, column * cell + cell // 2])
         raise DatasetError(
             f"row {row}, column {column} has the colour {shade}, which is near no colour of the "
             f"map ({', '.join(names)}). Give the picture's own colours with --colours, or the "
             "pixels a tile with --cell"
         )
-    tiles = np.zeros(nearest.shape, np.uint8)
+    tiles = np.zeros(commonest.shape, np.uint8)
     for name, tile in TILES.items():
         if name in names:
-            tiles[nearest == names.index(name)] = tile
-    places = {name: np.argwhere(nearest == names.index(name)) for name in ("goal", "start")}
-    return _with_places(tiles, places["goal"], places["start"], ANY_HEADING)
+            tiles[commonest == names.index(name)] = tile
+    goal, start = (np.argwhere(share[names.index(what)] >= 0.1) for what in ("goal", "start"))
+    for row, column in (*goal, *start):
+        tiles[row, column] = EMPTY
+    return _with_places(tiles, goal, start, ANY_HEADING)
 
 
 def _with_places(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dred.levels.compiled import RandomState, compiled, derive, draw, draw_below, mix
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL
+from dred.levels.measure import correlation
 from dred.levels.search import UNREACHABLE, extend_distances, flood, largest_part
 from dred.levels.wfc.engine import Board, Tables, collapse, new_wave
 
@@ -32,6 +33,7 @@ class Rules(NamedTuple):
     lava: TileRule
     lava_depth: int
     min_navigable: int
+    only_correlated: bool
     part: int
     parts: int
 
@@ -44,6 +46,17 @@ class Made(NamedTuple):
     start: NDArray[np.int32]  # [batch, 2]
     fingerprint: NDArray[np.uint64]  # [batch]
     outcome: NDArray[np.int32]  # [batch]: MADE, CONTRADICTION or TOO_SMALL
+
+
+def empty_batch(count: int, shape: tuple[int, ...]) -> Made:
+    """Room for `count` levels of this height and width."""
+    return Made(
+        tiles=np.empty((count, *shape), np.uint8),
+        goal=np.empty((count, 2), np.int32),
+        start=np.empty((count, 2), np.int32),
+        fingerprint=np.empty(count, np.uint64),
+        outcome=np.empty(count, np.int32),
+    )
 
 
 @compiled
@@ -89,8 +102,11 @@ def place(
     tiles: NDArray[np.uint8],
     goal: NDArray[np.int32],
     start: NDArray[np.int32],
-) -> None:
-    """Put goal, moss, lava and start into a connected layout, given as its navigable cells."""
+) -> bool:
+    """Put goal, moss, lava and start into a connected layout, given as its navigable cells.
+
+    True if moss and lava came out on the side of the goal that the rules ask for.
+    """
     height, width = part.shape
     cells = np.flatnonzero(part)
     goal_cell = cells[draw_below(random, len(cells))]
@@ -128,6 +144,31 @@ def place(
     start_cell = at_median[draw_below(random, len(at_median))]
     start[0], start[1] = start_cell // width, start_cell % width
     tiles[start[0], start[1]] = EMPTY
+    return follows(rules.moss, tiles, MOSS, others, distance) and follows(
+        rules.lava, tiles, LAVA, np.flatnonzero(~part), distance
+    )
+
+
+@compiled
+def follows(
+    rule: TileRule,
+    tiles: NDArray[np.uint8],
+    tile: int,
+    cells: NDArray[np.int64],
+    distance: NDArray[np.int32],
+) -> bool:
+    """Whether a tile is correlated with distance as its rule says; also if it cannot be."""
+    width = tiles.shape[1]
+    marked = np.empty(len(cells), np.bool_)
+    away = np.empty(len(cells), np.float64)
+    for position in range(len(cells)):
+        row, column = cells[position] // width, cells[position] % width
+        marked[position] = tiles[row, column] == tile
+        away[position] = distance[row, column]
+    found = correlation(marked, away)
+    if np.isnan(found):
+        return True
+    return found < 0.0 if rule.near_goal else found > 0.0
 
 
 @compiled
@@ -158,11 +199,13 @@ def fingerprints(
 def place_one(
     part: NDArray[np.bool_], rules: Rules, seed: np.uint64, made: Made, index: int
 ) -> bool:
-    """Place until the level falls into the part to keep; False if it never did."""
+    """Place until the level is of the CMDP and in the part to keep; False if it never was."""
     for tried in range(MAX_PLACEMENTS):
         random = np.array([derive(seed, tried)], np.uint64)
         tiles, goal, start = made.tiles[index], made.goal[index], made.start[index]
-        place(part, rules, random, tiles, goal, start)
+        follows_rules = place(part, rules, random, tiles, goal, start)
+        if rules.only_correlated and not follows_rules:
+            continue
         number = fingerprint_of(tiles, goal, start)
         made.fingerprint[index] = number
         if mix(number) % np.uint64(rules.parts) == np.uint64(rules.part):
