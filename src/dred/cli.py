@@ -48,7 +48,7 @@ def parse(given: Sequence[str]) -> Runs:
         kind, about = _choice(verbs), ABOUT[" ".join(words)]
     else:
         kind, about = verbs, inspect.cleandoc(verbs.__doc__ or "")
-    command = tyro.cli(  # pyright: ignore[reportUnknownVariableType, reportCallIssue]
+    command = tyro.cli(  # pyright: ignore[reportCallIssue]
         kind,  # pyright: ignore[reportArgumentType]
         prog=" ".join(["dred", *words]),
         description=about,
@@ -65,7 +65,7 @@ def _choice(verbs: Verbs) -> object:
         about = ABOUT[name] if isinstance(verb, Mapping) else inspect.cleandoc(verb.__doc__ or "")
         described = tyro.conf.subcommand(name, description=about.split("\n\n")[0])
         kinds.append(Annotated[make_dataclass(name, []), described])
-    return reduce(or_, kinds)  # pyright: ignore[reportArgumentType]
+    return reduce(or_, kinds)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -31,9 +31,9 @@ class WFCConfig:
     periodic_output: bool = True
     """Windows wrap round the edges of the layout."""
     symmetries: Symmetries = "all"
-    """Copies of the pattern to read: none (as drawn), mirror (left–right), rotations (4), all (8)."""
+    """Copies of the pattern to read: none (as drawn), mirror (2), rotations (4) or all (8)."""
     weights: Weights = "presence"
-    """A window counts once per copy that has it (presence) or as often as it occurs (occurrence)."""
+    """A window counts once per copy that has it (presence) or as often as it occurs."""
     heuristic: Heuristic = "count"
     """Decide next the cell with the fewest windows left (count) or the least Shannon entropy."""
     max_attempts: int = 1000
@@ -49,7 +49,7 @@ class WFCConfig:
 
 @dataclass(frozen=True)
 class TileConfig:
-    """Where one kind of tile goes: how much of it, and how strongly distance to the goal decides."""
+    """Where one kind of tile goes: how much of it, and how much distance to the goal decides."""
 
     fraction: tuple[float, float] = (0.1, 0.25)
     """Share of the cells that may take this tile, drawn uniformly for each level between these."""
@@ -82,7 +82,7 @@ class CaveEscapeConfig:
     min_navigable: int = 2
     """Layouts whose largest connected part has fewer cells are drawn again."""
     only_correlated: bool = True
-    """Place again where moss or lava came out uncorrelated with distance, or the wrong way round."""
+    """Place again where moss or lava is correlated with distance the wrong way round."""
 
     def __post_init__(self) -> None:
         if self.lava_depth < 0:

@@ -2,8 +2,8 @@
 
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dred.errors import DredError
@@ -14,7 +14,7 @@ class OutputError(DredError):
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Generator[Path]:
     """A temporary name beside `path` to write to; it becomes `path` only if all goes well."""
     check_writable(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -44,10 +44,8 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         raise OutputError(cannot_write(path, error)) from error
     finally:
-        try:
+        with suppress(OSError):  # its folder could not be made either, which has been said
             probe.unlink(missing_ok=True)
-        except OSError:
-            pass  # its folder could not be made either, which has been said
 
 
 def cannot_write(path: Path, error: OSError) -> str:

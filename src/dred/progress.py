@@ -1,6 +1,6 @@
 """Progress bars with rate and time left, on standard error; silent when nobody is looking."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -31,7 +31,7 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def bar(what: str, total: int, *, unit: str, done: int = 0) -> Iterator[Advance]:
+def bar(what: str, total: int, *, unit: str, done: int = 0) -> Generator[Advance]:
     """Show a bar while the block runs; call the yielded function with each amount done."""
     columns = (
         TextColumn("{task.description}"),

@@ -7,7 +7,7 @@ from dred.config import DatasetConfig
 from dred.errors import ConfigError, DatasetError, UnknownNameError
 from dred.files import OutputError
 from dred.levels import build, load, make, problems
-from dred.levels.build import Plan, Seen, folder_of, make_file, make_plan, made_pieces
+from dred.levels.build import Plan, Seen, folder_of, made_pieces, make_file, make_plan
 from dred.levels.dataset import repeated_levels
 from dred.levels.paths import solvable
 from dred.levels.wfc.structures import find_structure
@@ -94,7 +94,9 @@ def test_the_file_holds_what_make_gives_and_says_how_it_was_made(tmp_path):
 
 
 @pytest.mark.parametrize("stop_after", [1, 3])
-def test_an_interrupted_set_continues_and_ends_the_same(tmp_path, monkeypatch, tiny_pieces, stop_after):
+def test_an_interrupted_set_continues_and_ends_the_same(
+    tmp_path, monkeypatch, tiny_pieces, stop_after
+):
     whole, path = tmp_path / "whole.npz", tmp_path / "cut.npz"
     make_file(small_plan(), whole)
     append, calls = build.Growing.append, []
@@ -193,7 +195,7 @@ def test_a_toml_file_describes_another_cmdp_with_patterns_beside_it(tmp_path):
         ("structures = []", "at least one structure"),
         ('structures = ["maze_wal"]', "no structure called 'maze_wal'. Did you mean 'maze_wall'?"),
         ('structures = ["no.txt"]', "There is no pattern file"),
-        ('structures = [{width = 3}]', "needs a `pattern`"),
+        ("structures = [{width = 3}]", "needs a `pattern`"),
         (
             'structures = [{pattern = "maze_wall", heuristic = "none"}]',
             "structure 'maze_wall', heuristic: 'none' is not one of 'count', 'entropy'",

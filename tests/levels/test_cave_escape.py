@@ -23,6 +23,7 @@ from dred.levels.search import extend_distances
 from tests.strategies import floors
 
 CONFIG = CaveEscapeConfig()
+ANYWAY = CaveEscapeConfig(only_correlated=False)  # tiny layouts may not allow a correlation
 ROOM = np.ones((13, 13), np.bool_)
 ROOM[3:6, 3:9] = ROOM[8:11, 2:5] = ROOM[7:12, 8:11] = False
 
@@ -37,9 +38,9 @@ def test_a_level_keeps_the_largest_part_of_its_layout_and_is_proper_and_solvable
     part = largest_component(floor)
     if part.sum() < 2:
         with pytest.raises(DatasetError, match="largest connected part"):
-            furnish(floor, CONFIG, seed=seed)
+            furnish(floor, ANYWAY, seed=seed)
         return
-    level = furnish(floor, CONFIG, seed=seed)
+    level = furnish(floor, ANYWAY, seed=seed)
     assert is_valid(level)
     np.testing.assert_array_equal(is_navigable(level.tiles), part)
     assert (distance_to_goal(level)[part] >= 0).all()
@@ -49,7 +50,7 @@ def test_a_level_keeps_the_largest_part_of_its_layout_and_is_proper_and_solvable
 def test_the_start_is_at_the_median_distance_rounded_down(floor, seed):
     if largest_component(floor).sum() < 2:
         return
-    level = furnish(floor, CONFIG, seed=seed)
+    level = furnish(floor, ANYWAY, seed=seed)
     distance = distance_to_goal(level)
     assert distance[tuple(level.start)] == int(np.median(distance[distance > 0]))
 
@@ -67,7 +68,8 @@ def test_tile_counts_are_the_rounded_down_share_of_their_candidates(seed):
 
 def test_shares_vary_between_levels_within_their_range():
     shares = [
-        (furnish(ROOM, CONFIG, seed=seed).tiles == LAVA).sum() / (~ROOM).sum() for seed in range(300)
+        (furnish(ROOM, CONFIG, seed=seed).tiles == LAVA).sum() / (~ROOM).sum()
+        for seed in range(300)
     ]
     assert min(shares) >= 0.1 - 1 / (~ROOM).sum()
     assert max(shares) <= 0.25
@@ -124,7 +126,9 @@ def test_lava_lies_at_most_lava_depth_tiles_from_a_navigable_cell(depth):
     distance = distance_to_goal(level)
     away = np.zeros(distance.shape, np.int32)
     extend_distances(distance, away)
-    np.testing.assert_array_equal(level.tiles == LAVA, (away > 0) & ((away <= depth) | (depth == 0)))
+    np.testing.assert_array_equal(
+        level.tiles == LAVA, (away > 0) & ((away <= depth) | (depth == 0))
+    )
 
 
 def test_moss_is_near_and_lava_far_and_the_settings_can_reverse_both():

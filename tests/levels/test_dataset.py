@@ -225,7 +225,7 @@ def test_a_single_array_is_not_a_set(tmp_path):
     path = tmp_path / "one.npz"
     with path.open("wb") as stream:
         np.save(stream, np.zeros(3))
-    check_refused(path, "single array")
+    check_refused(path, "not a zip file")
 
 
 def test_an_improper_level_in_a_file_is_named(tmp_path):

@@ -109,7 +109,8 @@ def test_a_picture_with_colours_of_its_own(tmp_path):
     Image.fromarray(pixels).save(tmp_path / "a.png")
     colours = write(
         tmp_path / "colours.toml",
-        'empty = "#ffffff"\nwall = "#000000"\nmoss = "#fa0909"\ngoal = "#0909fa"\nstart = "#00c800"\n',
+        'empty = "#ffffff"\nwall = "#000000"\nmoss = "#fa0909"\n'
+        'goal = "#0909fa"\nstart = "#00c800"\n',
     )
     report = import_levels(tmp_path / "a.png", ImportOptions(colours=read_colours(colours)))
     assert texts(report) == ["S#G\n.,."]

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_a_level_is_solvable_if_and_only_if_there_is_a_path(level):
         assert path[0] == tuple(level.start)
         assert path[-1] == tuple(level.goal)
         assert all(distance_to_goal(level)[cell] >= 0 for cell in path)
-        assert all(abs(a - c) + abs(b - d) == 1 for (a, b), (c, d) in zip(path, path[1:]))  # noqa: B905
+        assert all(abs(a - c) + abs(b - d) == 1 for (a, b), (c, d) in pairwise(path))
 
 
 @given(floor=floors())

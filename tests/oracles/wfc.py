@@ -17,9 +17,7 @@ def windows(array, k, *, periodic):
     columns = range(width if periodic else width - k + 1)
     return [
         tuple(
-            int(array[(row + i) % height, (column + j) % width])
-            for i in range(k)
-            for j in range(k)
+            int(array[(row + i) % height, (column + j) % width]) for i in range(k) for j in range(k)
         )
         for row in rows
         for column in columns
@@ -53,7 +51,9 @@ def settle(wave, compatible, neighbour):
     while changed:
         changed = False
         for (cell, direction), other in neighbour.items():
-            allowed = {q for q in wave[other] if any((p, q) in compatible[direction] for p in wave[cell])}
+            allowed = {
+                q for q in wave[other] if any((p, q) in compatible[direction] for p in wave[cell])
+            }
             if allowed != wave[other]:
                 wave[other] = allowed
                 changed = True

@@ -84,7 +84,7 @@ def time_minigrid(
     """Milliseconds a layout of Minigrid: of a whole call, and of its solver alone."""
     try:
         from minigrid.envs.wfc.wfclogic.control import (
-            execute_wfc,  # pyright: ignore[reportUnknownVariableType]
+            execute_wfc,
         )
     except ImportError:
         raise DredError(
@@ -101,7 +101,7 @@ def time_minigrid(
         begun = time.perf_counter()
         solution, stats = cast(
             "tuple[object, dict[str, float | None]]",
-            execute_wfc(  # pyright: ignore[reportUnknownVariableType]
+            execute_wfc(
                 image,
                 pattern_width=structure.config.pattern_width,
                 rotations=8 if structure.config.symmetries == "all" else 1,

@@ -1,7 +1,7 @@
 """What a level is, and where levels come from.
 
-    levels = dred.levels.load("train.npz")
-    print(dred.levels.to_text(levels[0]))
+levels = dred.levels.load("train.npz")
+print(dred.levels.to_text(levels[0]))
 """
 
 from dred.levels.build import make as make

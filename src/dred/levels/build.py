@@ -65,7 +65,9 @@ class Plan:
             "patterns": {
                 structure.name: {
                     **vars(structure.config),
-                    "drawing": ["".join(f"{symbol:x}" for symbol in row) for row in structure.template]
+                    "drawing": [
+                        "".join(f"{symbol:x}" for symbol in row) for row in structure.template
+                    ]
                     if structure.is_wall.size <= 16
                     else structure.template.tolist(),
                     "is_wall": structure.is_wall.tolist(),
@@ -76,7 +78,7 @@ class Plan:
 
 
 def find_config(name: str) -> tuple[DatasetConfig, Path]:
-    """The settings of a preset, or of a TOML file, and the folder that its files are relative to."""
+    """The settings of a preset or a TOML file, and the folder that its files are relative to."""
     if not name.endswith(".toml"):
         return lookup(LEVEL_SETS, name, what="level set (or .toml file)"), Path()
     path = Path(name)
@@ -84,7 +86,9 @@ def find_config(name: str) -> tuple[DatasetConfig, Path]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         known = ", ".join(LEVEL_SETS)
-        raise ConfigError(f"There is no file {path}. Give a TOML file or one of: {known}.") from None
+        raise ConfigError(
+            f"There is no file {path}. Give a TOML file or one of: {known}."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.") from None
     table.setdefault("name", path.stem)
@@ -115,8 +119,8 @@ def _find(item: str | Mapping[str, object], folder: Path) -> Structure:
     pattern = changes.pop("pattern", None)
     if not isinstance(pattern, str):
         raise ConfigError(
-            f"A structure given as a table needs a `pattern`, the name of a structure or of a file: "
-            f"{dict(item)}."
+            "A structure given as a table needs a `pattern`, the name of a structure or of a "
+            f"file: {dict(item)}."
         )
     return find_structure(pattern, folder=folder, changes=changes)
 
@@ -340,7 +344,9 @@ class Growing:
         names = [structure.name for structure in self.plan.structures]
         text = np.array(names).dtype
         columns["heading"] = storage.Column(
-            np.dtype(np.int8), (count,), (np.full(n, ANY_HEADING, np.int8) for n in self.plan.counts)
+            np.dtype(np.int8),
+            (count,),
+            (np.full(n, ANY_HEADING, np.int8) for n in self.plan.counts),
         )
         columns["structure"] = storage.Column(
             text,

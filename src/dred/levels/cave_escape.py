@@ -46,7 +46,7 @@ def furnish(
     made = placement.empty_batch(1, part.shape)
     if not placement.place_one(part, rules_of(config), seed_from("furnish", seed), made, 0):
         raise DatasetError(
-            f"No placement in {placement.MAX_PLACEMENTS} had moss and lava on the asked side of the "
-            "goal in this layout. Set only_correlated = false, or a lower temperature."
+            f"No placement in {placement.MAX_PLACEMENTS} had moss and lava on the asked side of "
+            "the goal in this layout. Set only_correlated = false, or a lower temperature."
         )
     return Level(made.tiles[0], made.goal[0], made.start[0], np.asarray(ANY_HEADING, np.int8))

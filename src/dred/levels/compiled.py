@@ -28,7 +28,7 @@ def compiled(function: Function) -> Function:
     """Compile on first use, cache on disk, release Python's lock while running."""
     decorate = cast(
         Callable[[Function], Function],
-        numba.njit(cache=True, nogil=True, error_model="numpy"),  # pyright: ignore[reportUnknownMemberType]
+        numba.njit(cache=True, nogil=True, error_model="numpy"),
     )
     return decorate(function)
 

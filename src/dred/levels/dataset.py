@@ -116,9 +116,7 @@ class LevelDataset:
         order = shuffled[np.argsort(place[shuffled], kind="stable")]
         return self[np.sort(order[:wanted])], self[np.sort(order[wanted:])]
 
-    def filter(
-        self, keep: Callable[[Level], bool] | Bool[np.ndarray, " level"]
-    ) -> "LevelDataset":
+    def filter(self, keep: Callable[[Level], bool] | Bool[np.ndarray, " level"]) -> "LevelDataset":
         """The levels to keep: where a mask is true, or where a function of the level is."""
         if callable(keep):
             return self[np.array([bool(keep(level)) for level in self], np.bool_)]
@@ -144,7 +142,7 @@ def facts_of(count: int, levels: Level) -> dict[str, object]:
 
 
 def load(path: str | Path) -> LevelDataset:
-    """Read a set of levels. Nothing in the file is trusted: types, digest and levels are checked."""
+    """Read a set of levels. Nothing is trusted: types, digest and levels are checked."""
     path = Path(path)
     arrays, meta = storage.read_file(path)
     dataset = LevelDataset(**cast("dict[str, np.ndarray]", arrays), meta=meta)
@@ -165,7 +163,8 @@ def require_valid(dataset: LevelDataset, *, where: str) -> None:
             raise DatasetError(
                 f"{where}, level {index}: {reason} (so in {int(broken.sum())} of {len(dataset)} "
                 f"levels). The goal is at {dataset.goal[index].tolist()} and the start at "
-                f"{dataset.start[index].tolist()} (row, column, from 0). Repair or drop such levels."
+                f"{dataset.start[index].tolist()} (row, column, from 0). "
+                "Repair or drop such levels."
             )
 
 
@@ -176,8 +175,8 @@ def require_solvable(dataset: LevelDataset, *, where: str) -> None:
         index = int(unsolved.argmax())
         row, column = dataset.goal[index]
         raise DatasetError(
-            f"{where}, level {index}: the goal at row {row}, column {column} cannot be reached from "
-            f"the start (so in {int(unsolved.sum())} of {len(dataset)} levels).\n"
+            f"{where}, level {index}: the goal at row {row}, column {column} cannot be reached "
+            f"from the start (so in {int(unsolved.sum())} of {len(dataset)} levels).\n"
             f"{to_text(dataset[index])}\n"
             "Repair such levels, or drop them with dataset.filter(dred.levels.is_solvable)."
         )

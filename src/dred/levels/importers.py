@@ -205,7 +205,9 @@ def strip_border(level: Level) -> Level:
     """The level inside a surrounding wall that is drawn in its tiles."""
     tiles = level.tiles
     if min(tiles.shape) < 3:
-        raise DatasetError(f"a {tiles.shape[0]}×{tiles.shape[1]} level has nothing inside its border")
+        raise DatasetError(
+            f"a {tiles.shape[0]}×{tiles.shape[1]} level has nothing inside its border"
+        )
     ring = np.ones(tiles.shape, np.bool_)
     ring[1:-1, 1:-1] = False
     if (tiles[ring] != WALL).any():
@@ -252,7 +254,9 @@ def _from_colours(pixels: UInt8[np.ndarray, "height width 3"], options: ImportOp
     commonest = share.argmax(axis=0)
     if (commonest == len(names)).any():
         row, column = np.argwhere(commonest == len(names))[0]
-        shade = "#{:02x}{:02x}{:02x}".format(*pixels[row * cell + cell // 2, column * cell + cell // 2])
+        shade = "#{:02x}{:02x}{:02x}".format(
+            *pixels[row * cell + cell // 2, column * cell + cell // 2]
+        )
         raise DatasetError(
             f"row {row}, column {column} has the colour {shade}, which is near no colour of the "
             f"map ({', '.join(names)}). Give the picture's own colours with --colours, or the "
@@ -297,7 +301,7 @@ def read_colours(path: Path) -> dict[str, Colour]:
             red, green, blue = bytes.fromhex(digits)
         except ValueError:
             raise DatasetError(
-                f"{path}: {name} = {value!r} is not a colour. Write it as \"#rrggbb\"."
+                f'{path}: {name} = {value!r} is not a colour. Write it as "#rrggbb".'
             ) from None
         colours[name] = (red, green, blue)
     missing = [name for name in ("empty", "wall", "goal", "start") if name not in colours]
@@ -337,7 +341,9 @@ def _from_json(item: object, options: ImportOptions) -> Level:
         if isinstance(item, list):
             return from_minigrid(np.array(item), keep_heading=options.keep_heading)
         if not isinstance(item, dict):
-            raise DatasetError(f"it is {type(item).__name__}, not an object with a drawing or tiles")
+            raise DatasetError(
+                f"it is {type(item).__name__}, not an object with a drawing or tiles"
+            )
         table = cast("dict[str, object]", item)
         if "drawing" in table:
             drawing = table["drawing"]
@@ -385,8 +391,8 @@ def from_minigrid(
     if (tiles == 255).any():
         row, column = np.argwhere(tiles == 255)[0]
         raise DatasetError(
-            f"the object {int(objects[row, column])} at x {column}, y {row} has no counterpart here "
-            "(only empty 1, wall 2, floor 3, goal 8, lava 9, agent 10)"
+            f"the object {int(objects[row, column])} at x {column}, y {row} has no counterpart "
+            "here (only empty 1, wall 2, floor 3, goal 8, lava 9, agent 10)"
         )
     agents = np.argwhere(objects == MINIGRID_AGENT)
     heading = ANY_HEADING
@@ -405,8 +411,8 @@ def read_minigrid_levels(path: Path, options: ImportOptions) -> Iterator[Candida
             yield Candidate(
                 f"{path}, array {name}" if name else str(path),
                 None,
-                f"it is {array.dtype.name} {list(array.shape)}; Minigrid encodings are whole numbers "
-                "[levels, width, height, 3]",
+                f"it is {array.dtype.name} {list(array.shape)}; Minigrid encodings are whole "
+                "numbers [levels, width, height, 3]",
             )
             continue
         for number, encoding in enumerate(array if array.ndim == 4 else array[None]):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int, UInt8
+from numpy.typing import NDArray
 
 EMPTY, WALL, LAVA, MOSS = range(4)
 TILE_NAMES = ("empty", "wall", "lava", "moss")
@@ -57,21 +58,21 @@ def is_navigable(
     return (tiles == EMPTY) | (tiles == MOSS)
 
 
-def faults(levels: Level) -> dict[str, Bool[np.ndarray, " batch"]]:
+def faults(levels: Level) -> dict[str, NDArray[np.bool_]]:
     """For each rule of a proper level, in words, which levels of a batch break it."""
     height, width = levels.tiles.shape[1:]
-    found: dict[str, Bool[np.ndarray, " batch"]] = {
-        "a tile number is not 0 (empty), 1 (wall), 2 (lava) or 3 (moss)": (levels.tiles > MOSS).any(
-            axis=(1, 2)
+    found: dict[str, NDArray[np.bool_]] = {
+        "a tile number is not 0 (empty), 1 (wall), 2 (lava) or 3 (moss)": np.any(
+            levels.tiles > MOSS, axis=(1, 2)
         ),
         "the heading is not 0 (right), 1 (down), 2 (left), 3 (up) or -1 (any)": (
             (levels.heading < ANY_HEADING) | (levels.heading > 3)
         ),
-        "the start and the goal are the same cell": (levels.start == levels.goal).all(axis=1),
+        "the start and the goal are the same cell": np.all(levels.start == levels.goal, axis=1),
     }
     rows = np.arange(len(levels.tiles))
     for what, where in (("goal", levels.goal), ("start", levels.start)):
-        outside = (where < 0).any(axis=1) | (where >= (height, width)).any(axis=1)
+        outside = np.any((where < 0) | (where >= (height, width)), axis=1)
         safe = np.where(outside[:, None], 0, where)
         tile = levels.tiles[rows, safe[:, 0], safe[:, 1]]
         found[f"the {what} is outside the grid"] = outside
@@ -93,5 +94,5 @@ def problems(level: Level) -> list[str]:
 
 
 def is_valid(level: Level) -> bool:
-    """Whether this is a proper level: known tiles, and a start and a goal on different empty cells."""
+    """Whether this is a proper level: known tiles, start and goal on different empty cells."""
     return not problems(level)

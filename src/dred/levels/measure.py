@@ -12,7 +12,7 @@ NAVIGABLE, MOSS_DENSITY, LAVA_DENSITY, PATH, MOSS_CORRELATION, LAVA_CORRELATION 
 
 @compiled
 def correlation(marked: NDArray[np.bool_], distance: NDArray[np.float64]) -> float:
-    """Point-biserial correlation: between having a mark and being far. NaN if either is constant."""
+    """Point-biserial correlation of having a mark with being far; NaN if either is constant."""
     deviation = distance - distance.mean()
     mark = marked.astype(np.float64)
     mark -= mark.mean()

@@ -18,7 +18,9 @@ class LevelMetrics(NamedTuple):
     moss_density: Float[np.ndarray, " level"]  # moss / navigable cells, start and goal included
     lava_density: Float[np.ndarray, " level"]  # lava / (lava + wall)
     path: Float[np.ndarray, " level"]  # steps from start to goal; NaN if there is no way
-    moss_correlation: Float[np.ndarray, " level"]  # of moss with distance: negative is near the goal
+    moss_correlation: Float[
+        np.ndarray, " level"
+    ]  # of moss with distance: negative is near the goal
     lava_correlation: Float[np.ndarray, " level"]  # of lava with distance: positive is far from it
 
 
@@ -58,9 +60,7 @@ class Summary(NamedTuple):
     solvable: int
 
 
-def summarise(
-    dataset: LevelDataset, *, name: str, sample: int = 256, seed: int = 0
-) -> Summary:
+def summarise(dataset: LevelDataset, *, name: str, sample: int = 256, seed: int = 0) -> Summary:
     """Averages over a set. Resistance is averaged over a random sample, as it is slow."""
     metrics = level_metrics(dataset.levels)
     solved = np.isfinite(metrics.path)

@@ -1,7 +1,10 @@
 """Ways through a level: distances, shortest paths, solvability, resistance."""
 
+from typing import cast
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 
 from dred.levels import search
 from dred.levels.level import Level, as_batch, is_navigable
@@ -113,5 +116,5 @@ def resistance_distance(level: Level) -> float:
     laplacian = coo_array((values[keep], places), shape=(size - 1, size - 1)).tocsc()
     current = np.zeros(size - 1)
     current[start - (start > goal)] = 1.0
-    voltage = np.atleast_1d(spsolve(laplacian, current))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return float(voltage[start - (start > goal)])  # pyright: ignore[reportUnknownArgumentType]
+    voltage = np.atleast_1d(cast(NDArray[np.float64], spsolve(laplacian, current)))
+    return float(voltage[start - (start > goal)])

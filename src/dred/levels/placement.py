@@ -144,7 +144,7 @@ def place(
     start_cell = at_median[draw_below(random, len(at_median))]
     start[0], start[1] = start_cell // width, start_cell % width
     tiles[start[0], start[1]] = EMPTY
-    return follows(rules.moss, tiles, MOSS, others, distance) and follows(
+    return follows(rules.moss, tiles, MOSS, others.astype(np.int64), distance) and follows(
         rules.lava, tiles, LAVA, np.flatnonzero(~part), distance
     )
 
@@ -157,7 +157,10 @@ def follows(
     cells: NDArray[np.int64],
     distance: NDArray[np.int32],
 ) -> bool:
-    """Whether a tile is correlated with distance as its rule says; also if it cannot be."""
+    """Whether a tile is correlated with distance as its rule says; also if it cannot be.
+
+    It cannot be where all cells are alike, or where there is no room for one such tile.
+    """
     width = tiles.shape[1]
     marked = np.empty(len(cells), np.bool_)
     away = np.empty(len(cells), np.float64)
@@ -167,7 +170,7 @@ def follows(
         away[position] = distance[row, column]
     found = correlation(marked, away)
     if np.isnan(found):
-        return True
+        return bool(marked.any()) or int(rule.high * len(cells)) == 0
     return found < 0.0 if rule.near_goal else found > 0.0
 
 
@@ -177,7 +180,9 @@ def fingerprint_of(
 ) -> np.uint64:
     """A number that depends on everything in a level but the heading."""
     width = tiles.shape[1]
-    number = derive(derive(np.uint64(width), goal[0] * width + goal[1]), start[0] * width + start[1])
+    number = derive(
+        derive(np.uint64(width), goal[0] * width + goal[1]), start[0] * width + start[1]
+    )
     for row in range(tiles.shape[0]):
         for column in range(width):
             number = mix(number + np.uint64(tiles[row, column]) + np.uint64(1))

@@ -77,7 +77,9 @@ def _tile(kind: int, cell: int) -> UInt8[np.ndarray, "cell cell 3"]:
 def _goal(cell: int) -> UInt8[np.ndarray, "cell cell 3"]:
     image, pen = _shape(cell, GOAL_COLOUR)
     middle = cell * SCALE / 2
-    pen.ellipse(_around(middle, middle, middle * 0.62), outline=PAPER, width=max(1, cell * SCALE // 9))
+    pen.ellipse(
+        _around(middle, middle, middle * 0.62), outline=PAPER, width=max(1, cell * SCALE // 9)
+    )
     return _shrink(image, cell, grid=True)
 
 

@@ -120,6 +120,4 @@ def extend_distances(distance: NDArray[np.int32], away: NDArray[np.int32]) -> No
                 size += 1
             elif away[next_row, next_column] == ring:
                 through_here = distance[row, column] + 1
-                distance[next_row, next_column] = min(
-                    distance[next_row, next_column], through_here
-                )
+                distance[next_row, next_column] = min(distance[next_row, next_column], through_here)

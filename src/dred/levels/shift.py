@@ -49,7 +49,7 @@ def histogram(
 def jensen_shannon(p: Float[np.ndarray, "*any"], q: Float[np.ndarray, "*any"]) -> float:
     """The Jensen–Shannon divergence of two distributions, in bits.
 
-        JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m),   m = (p + q) / 2
+    JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m),   m = (p + q) / 2
     """
     middle = (p + q) / 2
 

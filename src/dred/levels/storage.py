@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,16 +105,10 @@ def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
     if not path.is_file():
         raise DatasetError(f"{path} is not a file. Give the path of an .npz file of levels.")
     try:
-        with path.open("rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DatasetError(
-                    f"{path} is a single array, not a set of levels. If it holds Minigrid "
-                    "encodings, use `dred levels import`."
-                )
+        with zipfile.ZipFile(path) as archive:
             _check_members(path, archive)
-            arrays = {name: cast(Array, archive[name]) for name in ARRAYS}
-            meta = _parse_meta(path, archive["meta"])
+            arrays = {name: _read_array(archive, name) for name in ARRAYS}
+            meta = _parse_meta(path, _read_array(archive, "meta"))
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, SyntaxError) as error:
         raise DatasetError(
             f"{path} cannot be read as a set of levels: {str(error).rstrip('.')}. The file is "
@@ -130,18 +124,23 @@ def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
     return arrays, meta
 
 
-def _check_members(path: Path, archive: "np.lib.npyio.NpzFile") -> None:
+def _read_array(archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(f"{name}.npy") as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
     """All arrays are there and none is a pickle; reads headers only."""
-    members = archive.zip.namelist()  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownVariableType]
-    for member in cast("list[str]", members):
-        with archive.zip.open(member) as stream:  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownVariableType]
-            version = np.lib.format.read_magic(cast("IO[bytes]", stream))
-            read = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            dtype = read(cast("IO[bytes]", stream))[2]
+    members = archive.namelist()
+    for member in members:
+        with archive.open(member) as stream:
+            version = np.lib.format.read_magic(stream)
+            first = version == (1, 0)
+            dtype = (
+                np.lib.format.read_array_header_1_0(stream)
+                if first
+                else np.lib.format.read_array_header_2_0(stream)
+            )[2]
         if dtype.hasobject:
             raise DatasetError(
                 f"{path}: the array {member.removesuffix('.npy')!r} is a pickle, which could run "

@@ -31,7 +31,9 @@ class Tables(NamedTuple):
     weight: NDArray[np.float64]  # [P]
     weight_log: NDArray[np.float64]  # [P]: w ln w, for Shannon's entropy
     overlap: NDArray[np.int32]  # [4, P]: the overlap that a pattern shows in each direction
-    group_start: NDArray[np.int32]  # [4, overlaps + 1]: where each overlap's group begins in `group`
+    group_start: NDArray[
+        np.int32
+    ]  # [4, overlaps + 1]: where each overlap's group begins in `group`
     group: NDArray[np.int32]  # [4, P]: patterns sorted by the overlap they show in each direction
 
 
@@ -169,7 +171,9 @@ def propagate(tables: Tables, board: Board, wave: Wave, top: int) -> bool:
     """Work through the noted overlaps until nothing changes; False on a contradiction."""
     while top > 0:
         top -= 1
-        cell, direction, overlap = wave.pending[top]
+        cell = wave.pending[top, 0]
+        direction = wave.pending[top, 1]
+        overlap = wave.pending[top, 2]
         other = board.neighbour[cell, direction]
         if other < 0:
             continue
@@ -179,7 +183,7 @@ def propagate(tables: Tables, board: Board, wave: Wave, top: int) -> bool:
         for position in range(first, last):
             pattern = tables.group[facing, position]
             if wave.possible[other, pattern]:
-                top = remove(tables, wave, other, pattern, top)
+                top = remove(tables, wave, int(other), int(pattern), top)
         if wave.remaining[other] == 0:
             return False
     return True
@@ -296,7 +300,7 @@ def collapse(
     max_attempts: int,
     output: NDArray[np.uint8],
 ) -> int:
-    """Collapse into `output`, trying again with a derived seed; attempts made, or 0 if all failed."""
+    """Collapse into `output`, trying again with derived seeds; attempts made, 0 if all failed."""
     for tried in range(max_attempts):
         if attempt(tables, board, wave, derive(seed, tried)):
             read_symbols(tables, board, wave, output)

@@ -76,9 +76,7 @@ class Structure:
         symbols = np.zeros((len(seeds), height, width), np.uint8)
         attempts = np.zeros(len(seeds), np.int32)
         board = self.board(height, width)
-        engine.collapse_many(
-            self.tables, board, seeds, self.config.max_attempts, symbols, attempts
-        )
+        engine.collapse_many(self.tables, board, seeds, self.config.max_attempts, symbols, attempts)
         return symbols, attempts
 
     def contradiction(self, height: int, width: int) -> DatasetError:
@@ -206,7 +204,9 @@ def parse_pattern(content: str, *, name: str, where: str) -> Structure:
     try:
         table = tomllib.loads(settings) if divider else {}
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where}: the settings above '---' are not valid TOML: {error}.") from None
+        raise ConfigError(
+            f"{where}: the settings above '---' are not valid TOML: {error}."
+        ) from None
     about = str(table.pop("about", ""))
     config = read_settings(WFCConfig, table, where=where)
     rows = [line.rstrip() for line in drawing.strip("\n").splitlines()]
@@ -251,5 +251,9 @@ def read_png(path: Path) -> Structure:
     shape = pixels.shape[:2]
     symbols = template.reshape(shape).astype(np.uint8)
     return Structure(
-        path.stem, f"read from {path.name}", symbols, (brightness < 128).astype(np.uint8), WFCConfig()
+        path.stem,
+        f"read from {path.name}",
+        symbols,
+        (brightness < 128).astype(np.uint8),
+        WFCConfig(),
     )

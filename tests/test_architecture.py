@@ -1,0 +1,51 @@
+"""Rules about the source itself."""
+
+import ast
+from pathlib import Path
+
+import dred
+
+SOURCE = Path(dred.__file__).parent
+
+# Imports point one way: a part may use what stands before it in the loop, never what comes after.
+MAY_IMPORT = {
+    "errors": set(),
+    "config": {"errors"},
+    "files": {"errors"},
+    "presets": {"config"},
+    "progress": set(),
+    "levels": {"errors", "config", "files", "presets", "progress"},
+    "benchmarks": {"errors", "progress", "levels"},
+    "commands": {"errors", "files", "levels", "benchmarks"},
+    "cli": {"errors", "commands"},
+}
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "dred":
+            names = (
+                [node.module] if node.module != "dred" else [f"dred.{a.name}" for a in node.names]
+            )
+            yield from (name.split(".")[1] for name in names if "." in name)
+
+
+def test_imports_only_point_backwards():
+    for path in SOURCE.rglob("*.py"):
+        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        wrong = set(imports_of(path)) - MAY_IMPORT[part] - {part, "__version__"}
+        assert not wrong, f"{path.name} of {part} imports {wrong}"
+
+
+def test_nothing_is_pickled():
+    for path in SOURCE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        assert "import pickle" not in source
+        assert "allow_pickle=True" not in source
+
+
+def test_there_is_no_drawer_for_odds_and_ends():
+    names = {path.stem for path in SOURCE.rglob("*.py")}
+    assert not names & {"utils", "util", "helpers", "misc", "common"}

@@ -1,0 +1,279 @@
+"""The command line as people use it: real processes, real files."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dred.cli import COMMANDS, main, parse
+from dred.levels import from_levels, from_text, load
+
+DRED = [sys.executable, "-m", "dred.cli"]
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [*DRED, *map(str, arguments)], capture_output=True, text=True, check=False, **options
+    )
+
+
+def refused(*arguments, **options):
+    """Run a command that must fail; what it says, after checking that it says it well."""
+    done = run(*arguments, **options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stderr.startswith("dred: ")
+    assert "Traceback" not in done.stderr
+    assert "\n\n" not in done.stderr.strip()
+    return done.stderr
+
+
+def width_of(path):
+    with Image.open(path) as image:
+        return image.size[0]
+
+
+def small(out, *more):
+    return (
+        "levels",
+        "make",
+        "cave-escape-train",
+        "--count",
+        "8",
+        "--size",
+        "9",
+        "--out",
+        out,
+        *more,
+    )
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory):
+    path = tmp_path_factory.mktemp("levels") / "train.npz"
+    main(["levels", "make", "cave-escape-train", "--count", "16", "--out", str(path)])
+    return path
+
+
+def test_help_answers_in_under_a_second_and_without_the_heavy_libraries():
+    best = 10.0
+    for _ in range(3):
+        begun = time.perf_counter()
+        done = run("--help")
+        best = min(best, time.perf_counter() - begun)
+        assert done.returncode == 0
+    assert "levels" in done.stdout
+    assert best < 1.0
+    heavy = (
+        "import sys, dred.cli; print([m for m in ('numba', 'scipy', 'jax') if m in sys.modules])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", heavy], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def every_command(verbs=COMMANDS, words=()):
+    for name, verb in verbs.items():
+        if isinstance(verb, dict):
+            yield from every_command(verb, (*words, name))
+        else:
+            yield [*words, name]
+
+
+@pytest.mark.parametrize("words", list(every_command()), ids=" ".join)
+def test_every_command_has_help_with_an_example_and_a_seed(words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--help"])
+    assert stop.value.code == 0
+    shown = capsys.readouterr().out
+    assert f"dred {' '.join(words)} " in shown.split("For example:")[1]
+    assert "--seed" in shown
+
+
+def test_make_check_info_show(train, tmp_path, capsys):
+    main(["levels", "check", str(train)])
+    assert "16 levels, all proper, all solvable, all different" in capsys.readouterr().out
+    main(["levels", "info", str(train), "--against", str(train)])
+    shown = capsys.readouterr().out
+    assert "obstacles_hogs3" in shown
+    assert "Jensen–Shannon distance 0.0000" in shown
+    main(["levels", "show", str(train), "--out", str(tmp_path / "g.png")])
+    assert width_of(tmp_path / "g.png") > 500
+    main(["levels", "show", str(train), "--level", "3", "--out", str(tmp_path / "l.png")])
+    assert "G" in capsys.readouterr().out
+
+
+def test_the_same_seed_gives_the_same_file_with_any_number_of_workers(tmp_path):
+    for name, workers in (("a", 1), ("b", 3)):
+        assert run(*small(tmp_path / f"{name}.npz", "--workers", workers)).returncode == 0
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    assert run(*small(tmp_path / "c.npz", "--seed", 1)).returncode == 0
+    assert load(tmp_path / "a.npz").digest != load(tmp_path / "c.npz").digest
+
+
+def test_patterns_of_ones_own_work_with_the_same_command(tmp_path):
+    (tmp_path / "dots.txt").write_text("pattern_width = 2\n---\n#...\n....\n..#.\n....\n")
+    done = run(*small("x.npz", "--structures", "maze_wall", "dots.txt"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert load(tmp_path / "x.npz").structures == ["maze_wall", "dots"]
+
+
+def test_import_reports_what_it_took_and_what_it_dropped(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("S.G\n\nS#G\n")
+    main(["levels", "import", str(tmp_path / "mine.txt"), "--out", str(tmp_path / "x.npz")])
+    shown = capsys.readouterr().out
+    assert "taken        1" in shown
+    assert "drawing at line 3: the goal cannot be reached from the start" in shown
+    assert len(load(tmp_path / "x.npz")) == 1
+    text = refused("levels", "import", "mine.txt", "--out", "y.npz", "--strict", cwd=tmp_path)
+    assert "1 candidates would be left out" in text
+    assert not (tmp_path / "y.npz").exists()
+
+
+def test_demo_makes_levels_and_a_picture(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["demo"])
+    assert len(load("demo/train.npz")) == 512
+    assert width_of("demo/levels.png") > 500
+
+
+def test_version(capsys):
+    main(["--version"])
+    assert capsys.readouterr().out == "dred 0.1.0\n"
+
+
+def test_an_unknown_verb_is_a_usage_error_that_lists_the_verbs(capsys):
+    with pytest.raises(SystemExit) as stop:
+        parse(["levels", "mak"])
+    assert stop.value.code == 2
+    assert "make" in capsys.readouterr().err
+
+
+# --- bad input: one paragraph, exit code 1, nothing changed -------------------------------------
+
+
+def test_missing_and_truncated_files(train, tmp_path):
+    assert "There is no file none.npz" in refused("levels", "info", "none.npz")
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes(train.read_bytes()[:800])
+    for verb in (("info",), ("check",), ("show", "--out", tmp_path / "x.png")):
+        assert "cannot be read" in refused("levels", verb[0], cut, *verb[1:])
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_wrong_digest_and_a_pickle(train, tmp_path):
+    with np.load(train) as archive:
+        arrays = dict(archive)
+    changed = {**arrays, "tiles": np.roll(arrays["tiles"], 1, axis=0)}
+    np.savez(tmp_path / "changed.npz", **changed)
+    assert "do not match the digest" in refused("levels", "check", tmp_path / "changed.npz")
+    np.savez(tmp_path / "pickle.npz", **{**arrays, "tiles": np.array([{}], object)})
+    assert "is a pickle" in refused("levels", "check", tmp_path / "pickle.npz")
+
+
+def test_two_goals_a_ragged_line_and_no_way(tmp_path):
+    cases = {
+        "SGG\n...": "a second goal",
+        "S.G\n..": "this row has 2 cells",
+        "S#G\n.#.": "the goal cannot be reached",
+    }
+    for drawing, text in cases.items():
+        (tmp_path / "x.txt").write_text(drawing)
+        assert text in refused("levels", "import", "x.txt", "--out", "x.npz", cwd=tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] == ["x.txt"]
+
+
+def test_an_unsolvable_level_in_a_set_fails_the_check(tmp_path):
+    from_levels([from_text("S.G"), from_text("S#G")]).save(tmp_path / "x.npz")
+    text = refused("levels", "check", tmp_path / "x.npz")
+    assert "level 1: the goal at row 0, column 2 cannot be reached" in text
+    assert "S#G" in text
+
+
+def test_a_pattern_smaller_than_its_windows(tmp_path):
+    (tmp_path / "tiny.txt").write_text("#.\n..\n")
+    text = refused(*small("x.npz", "--structures", "tiny.txt"), cwd=tmp_path)
+    assert "is 2×2, smaller than its pattern_width of 3" in text
+
+
+def test_a_full_set_of_contradictions(tmp_path):
+    (tmp_path / "chess.txt").write_text("pattern_width = 2\n---\n#.\n.#\n")
+    text = refused(*small("x.npz", "--structures", "chess.txt"), cwd=tmp_path)
+    assert "Structure 'chess' gave a contradiction in each of 1000 attempts at a 7×7" in text
+    assert not (tmp_path / "x.npz").exists()
+
+
+def test_an_output_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in refused(*small(tmp_path / "file" / "x.npz"))
+    assert "is a folder" in refused(*small(tmp_path))
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    text = refused(
+        "levels", "make", "cave-escape-train", "--out", "x.npz", cwd=tmp_path, preexec_fn=limit
+    )
+    assert "cannot be written: file too large" in text
+    assert not (tmp_path / "x.npz").exists()
+    done = run("levels", "make", "cave-escape-train", "--out", "x.npz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr  # with room again, the same command finishes it
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_in_the_middle_it_leaves_no_half_file_and_continues(tmp_path, how):
+    command = ("levels", "make", "cave-escape-train", "--count", "6000", "--out")
+    assert run(*command, tmp_path / "whole.npz").returncode == 0
+    work = subprocess.Popen(
+        [*DRED, *command, tmp_path / "cut.npz"], stderr=subprocess.PIPE, text=True
+    )
+    done = tmp_path / "cut.npz.partial" / "done.json"
+    while work.poll() is None and not (done.exists() and done.read_text() not in ("", "0")):
+        time.sleep(0.005)
+    assert work.poll() is None, "it finished before it could be stopped"
+    os.kill(work.pid, how)
+    said = work.communicate(timeout=60)[1]
+    if how == signal.SIGINT:
+        assert work.returncode == 130
+        assert "interrupted" in said
+        assert "the same command continues" in said
+        assert "Traceback" not in said
+    assert not (tmp_path / "cut.npz").exists()
+    assert 0 < int(done.read_text()) < 6000
+    assert run(*command, tmp_path / "cut.npz").returncode == 0
+    assert (tmp_path / "cut.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_numbers_that_cannot_be(tmp_path):
+    assert "count (=0)" in refused(
+        "levels", "make", "cave-escape-train", "--count", 0, "--out", "x"
+    )
+    assert "size (=3)" in refused("levels", "make", "cave-escape-train", "--size", 3, "--out", "x")
+    assert "--workers (=0)" in refused(*small(tmp_path / "x.npz", "--workers", 0))
+
+
+def test_debug_shows_where_an_error_came_from():
+    done = run("levels", "info", "none.npz", "--debug")
+    assert done.returncode != 0
+    assert "Traceback" in done.stderr
+
+
+def test_bench_json_is_one_object_and_nothing_else(tmp_path):
+    pytest.importorskip("minigrid")
+    done = run("bench", "wfc", "--json", "--repeats", 1, "--structures", "obstacles_blackdots")
+    result = json.loads(done.stdout)
+    (row,) = result["structures"]
+    assert row["structure"] == "obstacles_blackdots"
+    assert row["speedup"] > 20
+    assert row["attempts_13"] >= 1
