@@ -171,7 +171,7 @@ class Show:
     def _gallery(self, dataset: "LevelDataset") -> None:
         from dred.levels.render import gallery_of, save_picture
 
-        cell = self.cell or max(2, min(8, 160 // dataset.shape[0]))
+        cell = self.cell or max(5, min(8, 160 // dataset.shape[0]))
         save_picture(gallery_of(dataset, per_row=self.per_row, cell=cell, seed=self.seed), self.out)
 
     def _one(self, dataset: "LevelDataset", number: int) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from os import cpu_count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, UInt64
@@ -321,7 +322,7 @@ class Growing:
         except OSError as error:
             raise OutputError(cannot_write(self.folder, error)) from error
 
-    def _read(self, name: str, levels: int = 65_536) -> Iterator[NDArray[np.generic]]:
+    def _read(self, name: str, levels: int = 8192) -> Iterator[NDArray[np.generic]]:
         size = self._bytes_per_level(name) * levels
         with (self.folder / name).open("rb") as stream:
             while content := stream.read(size):
@@ -331,6 +332,12 @@ class Growing:
         """The fingerprints of the levels so far."""
         for piece in self._read("fingerprint"):
             yield piece.astype(np.uint64)
+
+    def _repeat(self, values: Sequence[object], levels: int = 65_536) -> Iterator[NDArray[Any]]:
+        """One value for all levels of each structure, in pieces."""
+        for value, count in zip(values, self.plan.counts, strict=True):
+            for first in range(0, count, levels):
+                yield np.full(min(levels, count - first), value)
 
     def finish(self) -> str:
         """Put the file together under its final name and remove the folder; its digest."""
@@ -344,15 +351,9 @@ class Growing:
         names = [structure.name for structure in self.plan.structures]
         text = np.array(names).dtype
         columns["heading"] = storage.Column(
-            np.dtype(np.int8),
-            (count,),
-            (np.full(n, ANY_HEADING, np.int8) for n in self.plan.counts),
+            np.dtype(np.int8), (count,), self._repeat([np.int8(ANY_HEADING)] * len(names))
         )
-        columns["structure"] = storage.Column(
-            text,
-            (count,),
-            (np.full(n, name) for name, n in zip(names, self.plan.counts, strict=True)),
-        )
+        columns["structure"] = storage.Column(text, (count,), self._repeat(names))
         side = self.plan.config.inside
         facts = {"levels": count, "height": side, "width": side, "solvable": count}
         digest = storage.write_file(self.path, columns, {"made": self.plan.recipe, **facts})
