@@ -15,8 +15,9 @@ MAY_IMPORT = {
     "presets": {"config"},
     "progress": set(),
     "levels": {"errors", "config", "files", "presets", "progress"},
-    "benchmarks": {"errors", "progress", "levels"},
-    "commands": {"errors", "files", "levels", "benchmarks"},
+    "envs": {"errors", "config", "files", "levels"},
+    "benchmarks": {"errors", "progress", "levels", "envs"},
+    "commands": {"errors", "files", "levels", "envs", "benchmarks"},
     "cli": {"errors", "commands"},
 }
 

@@ -207,7 +207,7 @@ def test_a_full_set_of_contradictions(tmp_path):
     (tmp_path / "chess.txt").write_text("pattern_width = 2\n---\n#.\n.#\n")
     text = refused(*small("x.npz", "--structures", "chess.txt"), cwd=tmp_path)
     assert "Structure 'chess' gave a contradiction in each of 1000 attempts at a 7×7" in text
-    assert not (tmp_path / "x.npz").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["chess.txt"]
 
 
 def test_an_output_that_cannot_be_written(tmp_path):
@@ -255,12 +255,42 @@ def test_stopped_in_the_middle_it_leaves_no_half_file_and_continues(tmp_path, ho
     assert (tmp_path / "cut.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
+def test_what_is_read_is_never_written_to_and_devices_are_left_alone(train, tmp_path):
+    (tmp_path / "mine.txt").write_text("S.G\n")
+    text = refused("levels", "import", "mine.txt", "--out", "mine.txt", cwd=tmp_path)
+    assert "is what is read" in text
+    assert (tmp_path / "mine.txt").read_text() == "S.G\n"
+    before = train.read_bytes()
+    assert "is what is read" in refused("levels", "show", train, "--out", train)
+    assert train.read_bytes() == before
+    os.mkfifo(tmp_path / "pipe")
+    assert "not an ordinary file" in refused("levels", "show", train, "--out", tmp_path / "pipe")
+
+
+def test_a_link_is_written_through(train, tmp_path):
+    (tmp_path / "link.png").symlink_to(tmp_path / "real.png")
+    assert run("levels", "show", train, "--out", tmp_path / "link.png").returncode == 0
+    assert (tmp_path / "link.png").is_symlink()
+    assert width_of(tmp_path / "real.png") > 500
+
+
+def test_options_that_cannot_be(train, tmp_path):
+    out = tmp_path / "x.png"
+    assert "--per-row (=0)" in refused("levels", "show", train, "--per-row", 0, "--out", out)
+    assert "--cell (=-3)" in refused("levels", "show", train, "--cell", -3, "--out", out)
+    assert "--sample (=0)" in refused("levels", "info", train, "--sample", 0)
+    assert "The seed (=-1)" in refused("levels", "info", train, "--seed", -1)
+    assert "The seed (=-1)" in refused(*small(tmp_path / "x.npz", "--seed", -1))
+    assert "--repeats (=0)" in refused("bench", "wfc", "--repeats", 0)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_numbers_that_cannot_be(tmp_path):
     assert "count (=0)" in refused(
         "levels", "make", "cave-escape-train", "--count", 0, "--out", "x"
     )
     assert "size (=3)" in refused("levels", "make", "cave-escape-train", "--size", 3, "--out", "x")
-    assert "--workers (=0)" in refused(*small(tmp_path / "x.npz", "--workers", 0))
+    assert "workers (=0)" in refused(*small(tmp_path / "x.npz", "--workers", 0))
 
 
 def test_debug_shows_where_an_error_came_from():

@@ -9,17 +9,36 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dred import envs as envs
     from dred import levels as levels
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("levels",)
+_SUBPACKAGES = ("envs", "levels")
 
 
 def __getattr__(name: str) -> ModuleType:
     if name in _SUBPACKAGES:
         return importlib.import_module(f"dred.{name}")
     raise AttributeError(f"module 'dred' has no attribute {name!r}")
+
+
+def _register_with_gymnasium() -> None:
+    """Make `gymnasium.make("dred/CaveEscape-v0", levels=…)` work, if Gymnasium is installed."""
+    try:
+        import gymnasium
+    except ImportError:
+        return
+    name = "dred/CaveEscape-v0"
+    if name not in gymnasium.registry:
+        gymnasium.register(
+            name,
+            entry_point="dred.envs.gym:CaveEscape",
+            vector_entry_point="dred.envs.gym:CaveEscapeVector",
+        )
+
+
+_register_with_gymnasium()
 
 
 def __dir__() -> list[str]:

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command = parse(given)
     try:
         command.run()
-    except (DredError, OSError, KeyboardInterrupt) as problem:
+    except (DredError, OSError, MemoryError, KeyboardInterrupt) as problem:
         if debug:
             raise
         sys.exit(tell(problem))
@@ -93,6 +93,10 @@ def tell(problem: BaseException) -> int:
     if isinstance(problem, BrokenPipeError):  # whoever read the output has stopped, as `head` does
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python complains once more at exit)
         return 1
+    if isinstance(problem, MemoryError):
+        problem = DredError(
+            f"there is not enough memory for that: {problem}. Ask for less at once."
+        )
     if isinstance(problem, OSError):
         problem = DredError(f"the system refused something: {problem}. Add --debug for more.")
     print(f"dred: {problem}", file=sys.stderr)

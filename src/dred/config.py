@@ -6,10 +6,12 @@ table of a TOML file into such a record and names the key that is wrong.
 
 import dataclasses
 import difflib
+import operator
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar, cast
+from types import UnionType
+from typing import Literal, SupportsIndex, TypeVar, cast
 
 from dred.errors import ConfigError
 
@@ -18,6 +20,8 @@ Record = TypeVar("Record")
 Symmetries = Literal["none", "mirror", "rotations", "all"]
 Weights = Literal["presence", "occurrence"]
 Heuristic = Literal["count", "entropy"]
+
+MAX_COUNT, MAX_SIZE, MAX_PARTS = 10**9, 1026, 64  # what one machine can be asked for
 
 
 @dataclass(frozen=True)
@@ -120,17 +124,19 @@ class DatasetConfig:
         return self.size - 2
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise ConfigError(f"count (={self.count}) must be at least 1.")
-        if self.size < 4:
+        if not 1 <= self.count <= MAX_COUNT:
+            raise ConfigError(f"count (={self.count}) must be at least 1 and at most {MAX_COUNT}.")
+        if not 4 <= self.size <= MAX_SIZE:
             raise ConfigError(
-                f"size (={self.size}) must be at least 4: it includes the wall on both sides."
+                f"size (={self.size}) must be at least 4, as it includes the wall on both sides, "
+                f"and at most {MAX_SIZE}."
             )
         if not self.structures:
             raise ConfigError("structures must name at least one structure or pattern file.")
-        if not 0 <= self.part < self.parts:
+        if not 0 <= self.part < self.parts <= MAX_PARTS:
             raise ConfigError(
-                f"part (={self.part}) must be one of 0 to parts − 1 (parts = {self.parts})."
+                f"part (={self.part}) must be one of 0 to parts − 1, and parts (={self.parts}) at "
+                f"most {MAX_PARTS}."
             )
 
 
@@ -184,12 +190,46 @@ def _read_value(kind: object, value: object, *, where: str) -> object:
             raise ConfigError(f"{where}: {value!r} is not one of {choices}.")
         return value
     if typing.get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(cast("list[object]", value))
+        (element, *_) = typing.get_args(kind)
+        items = enumerate(cast("list[object]", value), start=1)
+        return tuple(_read_value(element, item, where=f"{where}, entry {n}") for n, item in items)
+    if typing.get_origin(kind) is UnionType:
+        return _read_union(kind, value, where=where)
     wanted = cast("type[object]", typing.get_origin(kind) or kind)
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        name = "list" if wanted is tuple else wanted.__name__
-        raise ConfigError(f"{where}: expected {name}, found {value!r}.")
+        raise ConfigError(f"{where}: expected {_in_words(wanted)}, found {value!r}.")
+    if isinstance(value, int) and abs(value) > 2**31:
+        raise ConfigError(f"{where}: {value} is too large; at most {2**31}.")
     return value
+
+
+def _read_union(kind: object, value: object, *, where: str) -> object:
+    """A value of one of several types."""
+    wanted = [typing.get_origin(option) or option for option in typing.get_args(kind)]
+    if not any(isinstance(value, option) for option in wanted):
+        choices = " or ".join(_in_words(option) for option in wanted)
+        raise ConfigError(f"{where}: expected {choices}, found {value!r}.")
+    return value
+
+
+def _in_words(kind: type[object]) -> str:
+    """What a type is called in a TOML file."""
+    names: dict[type[object], str] = {
+        str: "text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        tuple: "a list",
+    }
+    return names.get(kind, "a table")
+
+
+def check_seed(seed: SupportsIndex) -> int:
+    """The seed as a plain number; stops at what is none."""
+    number = operator.index(seed)
+    if not 0 <= number < 2**63:
+        raise ConfigError(f"The seed (={number}) must be a whole number from 0 to 2^63 − 1.")
+    return number
 
 
 def _is_number(value: object) -> bool:

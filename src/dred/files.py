@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -16,7 +16,7 @@ class OutputError(DredError):
 @contextmanager
 def replacing(path: Path) -> Generator[Path]:
     """A temporary name beside `path` to write to; it becomes `path` only if all goes well."""
-    check_writable(path)
+    path = check_writable(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
@@ -33,10 +33,22 @@ def write_text(path: Path, content: str) -> None:
         temporary.write_text(content, encoding="utf-8")
 
 
-def check_writable(path: Path) -> None:
-    """Stop now, before any work, if nothing could be written at `path`; makes its folder."""
+def check_writable(path: Path, *, inputs: Sequence[Path] = ()) -> Path:
+    """Stop now, before any work, if nothing could be written at `path`; makes its folder.
+
+    Returns the file that will be written, which is another one if `path` is a link. Never a device
+    or any other special file, and none of the `inputs` of the command.
+    """
+    path = path.resolve()
     if path.is_dir():
         raise OutputError(f"{path} is a folder. Give the name of a file to write.")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is not an ordinary file, so it is not replaced. Give another.")
+    for given in inputs:
+        if path.exists() and given.exists() and path.samefile(given):
+            raise OutputError(
+                f"{given} is what is read, so it is not written to as well. Give another --out."
+            )
     probe = path.with_name(f".{path.name}.{secrets.token_hex(4)}.probe")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,12 +58,13 @@ def check_writable(path: Path) -> None:
     finally:
         with suppress(OSError):  # its folder could not be made either, which has been said
             probe.unlink(missing_ok=True)
+    return path
 
 
-def cannot_write(path: Path, error: OSError) -> str:
-    """What to say when a file cannot be written."""
+def cannot_write(path: Path, error: OSError, *, instead: str = "Nothing was changed.") -> str:
+    """What to say when a file cannot be written, and what became of the work."""
     reason = (error.strerror or str(error)).lower()
     return (
         f"{path} cannot be written: {reason}. Choose another place with --out, or make room or "
-        "permission there; nothing was changed."
+        f"permission there. {instead}"
     )

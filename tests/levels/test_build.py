@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from dred.config import DatasetConfig
+from dred.config import CaveEscapeConfig, DatasetConfig, TileConfig
 from dred.errors import ConfigError, DatasetError, UnknownNameError
 from dred.files import OutputError
 from dred.levels import build, load, make, problems
@@ -129,10 +129,80 @@ def test_an_interrupted_set_continues_and_ends_the_same(
 
 def test_an_unfinished_set_with_other_settings_is_not_mixed_in(tmp_path):
     path = tmp_path / "x.npz"
-    build.Growing.open(small_plan(seed=1), path)
+    interrupt(small_plan(seed=1), path)
     with pytest.raises(DatasetError, match="other settings or another seed"):
         make_file(small_plan(seed=2), path)
     assert not path.exists()
+    assert folder_of(path).exists()  # what was begun is still there to be finished
+
+
+def interrupt(plan, path):
+    """Leave a set half made, as Ctrl-C would."""
+    with pytest.raises(KeyboardInterrupt), build.Growing.open(plan, path) as growing:
+        growing.append(next(made_pieces(plan)))
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "tiles").write_bytes(b""),
+        lambda folder: (folder / "fingerprint").unlink(),
+        lambda folder: (folder / "done.json").write_text(""),
+        lambda folder: (folder / "done.json").write_text("999999999"),
+        lambda folder: (folder / "goal").write_bytes((folder / "goal").read_bytes()[:-3]),
+    ],
+)
+def test_what_a_power_cut_left_is_taken_up_only_as_far_as_it_is_whole(
+    tmp_path, damage, tiny_pieces
+):
+    path = tmp_path / "x.npz"
+    make_file(small_plan(), tmp_path / "whole.npz")
+    interrupt(small_plan(), path)
+    damage(folder_of(path))
+    make_file(small_plan(), path)
+    assert path.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_two_commands_cannot_make_one_file_at_the_same_time(tmp_path):
+    path = tmp_path / "x.npz"
+    with build.Growing.open(small_plan(), path) as growing:
+        with pytest.raises(DatasetError, match="Another command is making"):
+            make_file(small_plan(), path)
+        growing.append(next(made_pieces(small_plan())))
+    assert folder_of(path).exists()
+
+
+def test_structures_of_one_name_are_refused(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "castle.txt").write_text("....\n.##.\n....\n....\n")
+    names = [str(tmp_path / folder / "castle.txt") for folder in ("a", "b")]
+    with pytest.raises(ConfigError, match="Several structures are called 'castle'"):
+        make("cave-escape-train", structures=names)
+
+
+def test_a_set_that_cannot_be_placed_says_so(tmp_path):
+    # Two cells in vast rock, and lava on all walls beside them: lava is near, never far.
+    pattern = tmp_path / "den.txt"
+    pattern.write_text("######\n######\n##..##\n######\n######\n")
+    full = TileConfig(fraction=(1.0, 1.0), near_goal=False)
+    config = DatasetConfig("x", ("den",), count=1, tiles=CaveEscapeConfig(lava=full, lava_depth=1))
+    plan = Plan(config, (find_structure(str(pattern)),), 0)
+    with pytest.raises(DatasetError, match="gave no level with moss and lava on the asked side"):
+        list(made_pieces(plan))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_seeds_are_whole_numbers_that_are_not_negative(seed):
+    with pytest.raises(ConfigError, match="must be a whole number from 0"):
+        make("cave-escape-train", seed=seed)
+
+
+def test_numpy_numbers_and_paths_are_taken_too(tmp_path):
+    (tmp_path / "a.toml").write_text('structures = ["maze_wall"]\ncount = 4\nsize = 9\n')
+    first = make(tmp_path / "a.toml", seed=np.int64(3))
+    assert first.digest == make(str(tmp_path / "a.toml"), seed=3, structures="maze_wall").digest
 
 
 def test_an_output_that_cannot_be_written_stops_before_any_work(tmp_path):
@@ -149,7 +219,7 @@ def test_a_full_set_of_contradictions_names_the_structure(tmp_path):
     plan = make_plan("cave-escape-train", structures=(str(pattern),))
     with pytest.raises(DatasetError, match="'chess' gave a contradiction in each of 3 attempts"):
         make_file(plan, tmp_path / "x.npz")
-    assert not (tmp_path / "x.npz").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["chess.txt"]
 
 
 def test_a_structure_without_floor_is_an_error(tmp_path):
@@ -189,10 +259,23 @@ def test_a_toml_file_describes_another_cmdp_with_patterns_beside_it(tmp_path):
         ("structures = [", "is not valid TOML"),
         ("count = 3", "these settings are missing: structures"),
         ('structures = ["maze_wall"]\ncoutn = 3', "no setting 'coutn'. Did you mean 'count'?"),
-        ('structures = ["maze_wall"]\ncount = "many"', "count: expected int, found 'many'"),
+        (
+            'structures = ["maze_wall"]\ncount = "many"',
+            "count: expected a whole number, found 'many'",
+        ),
         ('structures = ["maze_wall"]\ncount = 0', "count (=0) must be at least 1"),
         ('structures = ["maze_wall"]\nsize = 3', "size (=3) must be at least 4"),
         ("structures = []", "at least one structure"),
+        ("structures = 3", "structures: expected a list, found 3"),
+        ('structures = "maze_wall"', "structures: expected a list"),
+        ('structures = ["maze_wall", 3]', "entry 2: expected text or a table, found 3"),
+        ('structures = ["maze_wall"]\ntiles = 3', "tiles: expected a table, found 3"),
+        ('structures = ["maze_wall"]\nparts = 99999999999999999999', "is too large"),
+        ('structures = ["maze_wall"]\ncount = 2000000000', "at most 1000000000"),
+        (
+            'structures = ["maze_wall"]\n[tiles.moss]\nfraction = nan',
+            "must run from low to high",
+        ),
         ('structures = ["maze_wal"]', "no structure called 'maze_wal'. Did you mean 'maze_wall'?"),
         ('structures = ["no.txt"]', "There is no pattern file"),
         ("structures = [{width = 3}]", "needs a `pattern`"),

@@ -85,6 +85,13 @@ def test_the_goal_is_anywhere_with_equal_chance():
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("temperature", [1e-2, 1e-3, 1e-9])
+def test_a_very_small_temperature_is_strict(temperature):
+    rule = TileRule(0.1, 0.1, True, temperature)
+    for picks in draws(list(range(100)), rule, 20):
+        assert sorted(picks.tolist()) == list(range(10))
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_the_cell_of_rank_k_is_drawn_with_weight_k_to_minus_one_over_t(temperature):
     rule = TileRule(0.2, 0.2, True, temperature)
@@ -160,6 +167,13 @@ def test_only_levels_with_the_right_correlations_are_of_the_cmdp():
 
     assert shares(CaveEscapeConfig(**tiles)) == (1.0, 1.0)
     assert max(shares(CaveEscapeConfig(**tiles, only_correlated=False))) < 0.7
+
+
+def test_levels_in_which_no_moss_was_drawn_are_kept():
+    # A share of 0 to 2 % of about 100 cells is often less than one tile.
+    config = CaveEscapeConfig(moss=TileConfig(fraction=(0.0, 0.02)))
+    without = [not (furnish(ROOM, config, seed=seed).tiles == MOSS).any() for seed in range(100)]
+    assert 0.2 < np.mean(without) < 0.6
 
 
 def test_no_tiles_is_a_setting_too():

@@ -99,7 +99,7 @@ def test_both_halves_of_a_split_have_the_mix_of_the_whole():
     assert numbers(mixed.split(0.5, seed=4)[0]) != numbers(first)
 
 
-@pytest.mark.parametrize("first", [0, 5, 1.0, -1])
+@pytest.mark.parametrize("first", [0, 5, 1.0, -1, float("nan")])
 def test_a_split_into_nothing_and_all_is_an_error(first):
     with pytest.raises(DatasetError, match="at least one"):
         numbered(5).split(first)
@@ -232,8 +232,55 @@ def test_an_improper_level_in_a_file_is_named(tmp_path):
     dataset = numbered(3)
     goal = dataset.goal.copy()
     goal[1] = dataset.start[1]
-    LevelDataset(**{**dataset.arrays, "goal": goal}, meta={}).save(tmp_path / "x.npz")
+    improper = LevelDataset(**{**dataset.arrays, "goal": goal}, meta={})
+    with pytest.raises(DatasetError, match="level 1: the start and the goal are the same cell"):
+        improper.save(tmp_path / "x.npz")
+    assert not (tmp_path / "x.npz").exists()
+    numbered(3).save(tmp_path / "x.npz")
+    meta = json.dumps({"format": 1, "digest": improper.digest})
+    rewrite(tmp_path / "x.npz", goal=goal, meta=np.array(meta))
     check_refused(tmp_path / "x.npz", "level 1: the start and the goal are the same cell")
+
+
+def test_random_damage_is_always_told_in_one_paragraph(file):
+    whole = file.read_bytes()
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(random.integers(1, 4)):
+            damaged[random.integers(len(whole))] = random.integers(256)
+        file.write_bytes(bytes(damaged))
+        try:
+            assert load(file).digest == numbered(5).digest  # the damage was where nothing is read
+        except DatasetError as error:
+            assert "\n\n" not in str(error)
+
+
+def test_equal_sets_have_equal_digests_however_they_were_made():
+    both = from_levels([from_text("S.G"), from_text("S,G")], structure=["a", "longer"])
+    assert both[:1].digest == from_levels([from_text("S.G")], structure="a").digest
+
+
+def test_a_set_cannot_be_changed_in_place():
+    dataset = numbered(3)
+    with pytest.raises(ValueError, match="read-only"):
+        dataset.tiles[0, 0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        dataset[0].tiles[0, 0] = 1
+
+
+def test_a_set_without_levels_is_not_written(tmp_path):
+    with pytest.raises(DatasetError, match="without levels"):
+        numbered(3)[:0].save(tmp_path / "x.npz")
+
+
+def test_indices_that_make_no_sense_are_errors():
+    dataset = numbered(3)
+    for index in (True, np.array([True])):
+        with pytest.raises(DatasetError):
+            dataset[index]
+    assert len(dataset[[]]) == 0
+    assert dataset[np.int64(1)] == dataset[1]
 
 
 def test_a_failed_save_leaves_the_old_file_and_no_other(file, monkeypatch):

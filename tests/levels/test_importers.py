@@ -6,7 +6,7 @@ from hypothesis import given
 from PIL import Image
 
 from dred.errors import DatasetError, DredError
-from dred.levels import draw_level, from_text, is_solvable, to_text
+from dred.levels import draw_level, from_levels, from_text, is_solvable, to_text
 from dred.levels.importers import (
     ImportOptions,
     from_minigrid,
@@ -43,7 +43,7 @@ def encode(level, direction=0):
 
 
 def test_drawings_in_a_text_file_are_separated_by_blank_lines_and_named_by_semicolons(tmp_path):
-    path = write(tmp_path / "mine.txt", f"{A}\n\n; caves\n{B}\n")
+    path = write(tmp_path / "mine.txt", f"\ufeff{A}\n; caves\n{B}\n")
     report = import_levels(path)
     assert texts(report) == [A, B]
     assert report.dataset.structure.tolist() == ["mine", "caves"]
@@ -97,9 +97,10 @@ def test_our_own_pictures_can_be_read_back(level, tmp_path_factory):
         return
     level = level._replace(heading=np.asarray(-1, np.int8))
     path = tmp_path_factory.mktemp("png") / "level.png"
-    Image.fromarray(draw_level(level, cell=16)).save(path)
-    report = import_levels(path, ImportOptions(cell=16, strip_border=True))
-    assert report.dataset[0] == level
+    for cell in (5, 8, 16, 49):
+        Image.fromarray(draw_level(level, cell=cell)).save(path)
+        report = import_levels(path, ImportOptions(cell=cell, strip_border=True))
+        assert report.dataset[0] == level
 
 
 def test_a_picture_with_colours_of_its_own(tmp_path):
@@ -170,6 +171,7 @@ def test_json_levels_are_drawings_or_tables(tmp_path):
         ({"tiles": [[0, 0]], "goal": [0, 0], "start": [0, 7]}, "outside the grid"),
         ({"tiles": [[0, 9]], "goal": [0, 0], "start": [0, 1]}, "tile number"),
         ({"tiles": [[0, 0]], "goal": [0, 0], "start": [0, 1], "heading": 4}, "heading is 4"),
+        ({"tiles": [[0, 0]], "goal": [0, 0], "start": [0, 1], "heading": 2.7}, "heading is 2.7"),
         (7, "it is int"),
     ],
 )
@@ -177,6 +179,34 @@ def test_a_bad_json_level_is_explained(tmp_path, item, reason):
     with pytest.raises(DatasetError) as error:
         import_levels(write(tmp_path / "x.json", json.dumps([item])))
     assert reason in str(error.value)
+
+
+def test_a_broken_line_drops_only_itself(tmp_path):
+    lines = [json.dumps({"drawing": "S.G"}), "{", json.dumps({"drawing": "S,G", "structure": None})]
+    report = import_levels(write(tmp_path / "x.jsonl", "\n".join(lines)))
+    assert texts(report) == ["S.G", "S,G"]
+    assert "level 1" in report.dropped[0][0]
+    assert "not JSON" in report.dropped[0][1]
+    assert report.dataset.structure.tolist() == ["x", "x"]
+
+
+def test_files_that_are_damaged_or_huge_are_explained(tmp_path):
+    np.savez(tmp_path / "x.npz", a=np.zeros((9, 9, 3), np.uint8))
+    (tmp_path / "x.npz").write_bytes((tmp_path / "x.npz").read_bytes()[:90])
+    nested = write(tmp_path / "deep.json", "[" * 100_000)
+    far = {"tiles": [[0, 0]], "goal": [0, 99999999999], "start": [0, 0]}
+    far = write(tmp_path / "far.json", json.dumps(far))
+    bad_direction = encode(from_text(A), 200)
+    np.save(tmp_path / "dir.npy", bad_direction)
+    for path in (tmp_path / "x.npz", nested, far, tmp_path / "dir.npy"):
+        with pytest.raises(DatasetError, match="No level could be taken"):
+            import_levels(path, ImportOptions(keep_heading=True))
+
+
+def test_a_set_of_ours_is_not_imported_again(tmp_path):
+    from_levels([from_text(A)]).save(tmp_path / "x.npz")
+    with pytest.raises(DatasetError, match="a set of levels of dred already"):
+        import_levels(tmp_path / "x.npz")
 
 
 def test_broken_json_is_explained(tmp_path):
@@ -254,5 +284,5 @@ def test_sources_that_are_not_there_or_of_no_known_kind_are_errors(tmp_path):
         import_levels(tmp_path / "none.txt")
     with pytest.raises(DatasetError, match="has no file that can be read"):
         import_levels(tmp_path)
-    with pytest.raises(DredError, match="no importer for files ending in"):
+    with pytest.raises(DredError, match=r"no kind of file to import called '\.doc'"):
         import_levels(write(tmp_path / "x.doc", "S.G"))

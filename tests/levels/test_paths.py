@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from scipy import ndimage
 
+from dred.errors import DatasetError
 from dred.levels import (
     Level,
     distance_to_goal,
@@ -13,6 +14,8 @@ from dred.levels import (
     from_text,
     is_solvable,
     largest_component,
+    level_metrics,
+    make_level,
     resistance_distance,
     shortest_path,
 )
@@ -98,6 +101,17 @@ def test_no_way_resists_for_ever():
 def test_resistance_equals_the_pseudo_inverse_formula(level):
     if is_solvable(level):
         assert resistance_distance(level) == pytest.approx(grids.resistance(level))
+
+
+@pytest.mark.parametrize("place", [(5, 0), (0, -1), (90_000_000, 0)])
+def test_places_outside_the_grid_are_an_error_and_not_a_crash(place):
+    # Compiled code does not check indices: a goal far outside once ended the whole process.
+    tiles = np.zeros((5, 5), np.uint8)
+    for level in (make_level(tiles, place, (0, 0)), make_level(tiles, (0, 0), place)):
+        with pytest.raises(DatasetError, match="outside its 5×5 cells"):
+            is_solvable(level)
+        with pytest.raises(DatasetError, match="outside its 5×5 cells"):
+            level_metrics(as_batch(level))
 
 
 def test_distances_of_a_batch_are_those_of_its_levels():

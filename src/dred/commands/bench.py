@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from dred.errors import lookup
+from dred.errors import ConfigError, lookup
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Bench:
 
         from dred.benchmarks import wfc
 
+        if self.repeats < 1:
+            raise ConfigError(f"--repeats (={self.repeats}) must be at least 1.")
         benches: Mapping[str, Callable[[], tuple[dict[str, object], Callable[[], None]]]] = {
             "wfc": lambda: wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
         }

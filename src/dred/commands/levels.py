@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dred.errors import DatasetError
+from dred.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
     from dred.levels import LevelDataset
+
+
+def check_at_least(least: int, **options: int) -> None:
+    """Stop at an option that is too small."""
+    for name, value in options.items():
+        if value < least:
+            raise ConfigError(f"--{name.replace('_', '-')} (={value}) must be at least {least}.")
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,6 @@ class Make:
         """Make the set and say what it is."""
         from dred.levels.build import folder_of, make_file, make_plan
 
-        if self.workers is not None and self.workers < 1:
-            raise DatasetError(f"--workers (={self.workers}) must be at least 1.")
         plan = make_plan(
             self.preset,
             seed=self.seed,
@@ -64,7 +69,7 @@ class Make:
         size = plan.config.size
         print(
             f"{self.out}: {plan.config.count} levels of {size}×{size} from "
-            f"{len(plan.structures)} structures, digest {digest[:12]}"
+            f"{sum(n > 0 for n in plan.counts)} structures, digest {digest[:12]}"
         )
 
 
@@ -91,6 +96,7 @@ class Info:
         from dred.levels.dataset import repeated_levels
         from dred.levels.tables import print_summaries
 
+        check_at_least(1, sample=self.sample)
         dataset = load(self.file)
         other = load(self.against) if self.against else None
         print_summaries(dataset, sample=self.sample, seed=self.seed)
@@ -159,9 +165,12 @@ class Show:
 
     def run(self) -> None:
         """Write the picture."""
+        from dred.files import check_writable
         from dred.levels import load
 
+        check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
         dataset = load(self.file)
+        check_writable(self.out, inputs=[self.file])
         if self.level is None:
             self._gallery(dataset)
         else:
@@ -229,9 +238,8 @@ class Import:
             read_colours,
         )
 
-        if self.cell < 1:
-            raise DatasetError(f"--cell (={self.cell}) must be at least 1.")
-        check_writable(self.out)
+        check_at_least(1, cell=self.cell)
+        check_writable(self.out, inputs=[self.src, *([self.colours] if self.colours else [])])
         options = ImportOptions(
             colours=read_colours(self.colours) if self.colours else DEFAULT_COLOURS,
             cell=self.cell,

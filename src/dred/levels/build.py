@@ -9,24 +9,26 @@ same command continues from there, and the result is the same as if it had not b
 """
 
 import dataclasses
+import fcntl
 import json
+import os
 import shutil
 import tomllib
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from os import cpu_count
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from jaxtyping import Bool, UInt64
 from numpy.typing import NDArray
 
 from dred import progress
-from dred.config import DatasetConfig, read_settings
+from dred.config import DatasetConfig, check_seed, read_settings
 from dred.errors import ConfigError, DatasetError, lookup
 from dred.files import OutputError, cannot_write, check_writable, write_text
 from dred.levels import placement, storage
@@ -34,7 +36,7 @@ from dred.levels.cave_escape import rules_of
 from dred.levels.compiled import mark_new, seed_from, sub_seed
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import ANY_HEADING
-from dred.levels.placement import MADE, TOO_SMALL, Made
+from dred.levels.placement import CONTRADICTION, NOT_PLACED, TOO_SMALL, Made
 from dred.levels.wfc.structures import Structure, find_structure
 from dred.presets import LEVEL_SETS
 
@@ -66,25 +68,24 @@ class Plan:
             "patterns": {
                 structure.name: {
                     **vars(structure.config),
+                    "symbols": structure.symbols,
                     "drawing": [
-                        "".join(f"{symbol:x}" for symbol in row) for row in structure.template
-                    ]
-                    if structure.is_wall.size <= 16
-                    else structure.template.tolist(),
-                    "is_wall": structure.is_wall.tolist(),
+                        " ".join(str(number) for number in row) for row in structure.template
+                    ],
                 }
                 for structure in self.structures
             },
         }
 
 
-def find_config(name: str) -> tuple[DatasetConfig, Path]:
+def find_config(name: str | Path) -> tuple[DatasetConfig, Path]:
     """The settings of a preset or a TOML file, and the folder that its files are relative to."""
-    if not name.endswith(".toml"):
+    name = str(name)
+    if not name.lower().endswith(".toml"):
         return lookup(LEVEL_SETS, name, what="level set (or .toml file)"), Path()
     path = Path(name)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         known = ", ".join(LEVEL_SETS)
         raise ConfigError(
@@ -97,9 +98,9 @@ def find_config(name: str) -> tuple[DatasetConfig, Path]:
 
 
 def make_plan(
-    name: str,
+    name: str | Path,
     *,
-    seed: int = 0,
+    seed: SupportsIndex = 0,
     count: int | None = None,
     size: int | None = None,
     structures: Sequence[str] = (),
@@ -109,8 +110,16 @@ def make_plan(
     changes: dict[str, object] = {"count": count, "size": size}
     config = replace(config, **{key: value for key, value in changes.items() if value is not None})
     if structures:
-        config, folder = replace(config, structures=tuple(structures)), Path()
-    return Plan(config, tuple(_find(item, folder) for item in config.structures), seed)
+        names = (structures,) if isinstance(structures, str) else tuple(structures)
+        config, folder = replace(config, structures=names), Path()
+    found = tuple(_find(item, folder) for item in config.structures)
+    repeated = [name for name, n in Counter(structure.name for structure in found).items() if n > 1]
+    if repeated:
+        raise ConfigError(
+            f"Several structures are called {repeated[0]!r} (files are called by their name "
+            "without the ending). Rename one of them, or name it only once."
+        )
+    return Plan(config, found, check_seed(seed))
 
 
 def _find(item: str | Mapping[str, object], folder: Path) -> Structure:
@@ -127,9 +136,9 @@ def _find(item: str | Mapping[str, object], folder: Path) -> Structure:
 
 
 def make(
-    name: str,
+    name: str | Path,
     *,
-    seed: int = 0,
+    seed: SupportsIndex = 0,
     count: int | None = None,
     size: int | None = None,
     structures: Sequence[str] = (),
@@ -173,15 +182,18 @@ def made_pieces(
     plan: Plan, *, workers: int | None = None, done: int = 0, seen: Seen | None = None
 ) -> Iterator[Made]:
     """The levels of a set in order, in pieces, from number `done` on."""
-    workers = workers or cpu_count() or 1
+    workers = os.cpu_count() or 1 if workers is None else workers
+    if workers < 1:
+        raise ConfigError(f"workers (={workers}) must be at least 1.")
     seen = seen or Seen(plan.config.count)
     pieces = _pieces(plan, done)
+    stop = np.zeros(1, np.bool_)
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[tuple[Structure, range, Future[Made]]] = deque()
 
         def submit(few: int) -> None:
             for structure, numbers in islice(pieces, few):
-                future = pool.submit(_make_piece, plan, structure, numbers, 0)
+                future = pool.submit(_make_piece, plan, structure, numbers, stop)
                 waiting.append((structure, numbers, future))
 
         try:
@@ -193,6 +205,7 @@ def made_pieces(
                 _redraw_repeated(plan, structure, numbers, made, seen)
                 yield made
         finally:
+            stop[0] = True
             pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -206,8 +219,14 @@ def _pieces(plan: Plan, done: int) -> Iterator[tuple[Structure, range]]:
         before += count
 
 
-def _make_piece(plan: Plan, structure: Structure, numbers: range, redraw: int) -> Made:
-    """Make the levels with these numbers."""
+def _make_piece(
+    plan: Plan,
+    structure: Structure,
+    numbers: range,
+    stop: Bool[np.ndarray, " 1"],
+    redraw: int = 0,
+) -> Made:
+    """Make the levels with these numbers, unless told to stop."""
     side = plan.config.inside
     stream = sub_seed(seed_from(f"{plan.config.name}/{structure.name}", plan.seed), redraw)
     made = placement.empty_batch(len(numbers), (side, side))
@@ -219,6 +238,7 @@ def _make_piece(plan: Plan, structure: Structure, numbers: range, redraw: int) -
         rules_of(plan.config.tiles, part=plan.config.part, parts=plan.config.parts),
         stream,
         numbers.start,
+        stop,
         made,
     )
     if (made.outcome == TOO_SMALL).any():
@@ -227,7 +247,13 @@ def _make_piece(plan: Plan, structure: Structure, numbers: range, redraw: int) -
             f"{placement.MAX_LAYOUTS} tries: none had {plan.config.tiles.min_navigable} connected "
             "floor cells. Draw more floor into its pattern, or lower min_navigable."
         )
-    if (made.outcome != MADE).any():
+    if (made.outcome == NOT_PLACED).any():
+        raise DatasetError(
+            f"Structure {structure.name!r}: {placement.MAX_PLACEMENTS} placements on each of many "
+            f"{side}×{side} layouts gave no level with moss and lava on the asked side of the "
+            "goal. Set only_correlated = false, a lower temperature, or larger layouts."
+        )
+    if (made.outcome == CONTRADICTION).any():
         raise structure.contradiction(side, side)
     return made
 
@@ -239,7 +265,8 @@ def _redraw_repeated(
     for position in np.flatnonzero(~seen.add(made.fingerprint)):
         number = numbers[int(position)]
         for redraw in range(1, MAX_REDRAWS):
-            again = _make_piece(plan, structure, range(number, number + 1), redraw)
+            alone = range(number, number + 1)
+            again = _make_piece(plan, structure, alone, np.zeros(1, np.bool_), redraw)
             if seen.add(again.fingerprint)[0]:
                 for part, new in zip(made, again, strict=True):
                     part[position] = new[0]
@@ -255,16 +282,18 @@ def _redraw_repeated(
 def make_file(plan: Plan, path: Path, *, workers: int | None = None) -> str:
     """Make a set of levels straight to an `.npz` file, with a progress bar; returns its digest."""
     check_writable(path)
-    growing = Growing.open(plan, path)
-    seen = Seen(plan.config.count)
-    for fingerprints in growing.fingerprints():
-        seen.add(fingerprints)
+    for structure in plan.structures:
+        structure.board(plan.config.inside, plan.config.inside)  # fails now if it must
     count = plan.config.count
-    with progress.bar(plan.config.name, count, unit="levels", done=growing.done) as advance:
-        for made in made_pieces(plan, workers=workers, done=growing.done, seen=seen):
-            growing.append(made)
-            advance(len(made.tiles))
-    return growing.finish()
+    with Growing.open(plan, path) as growing:
+        seen = Seen(count)
+        for fingerprints in growing.fingerprints():
+            seen.add(fingerprints)
+        with progress.bar(plan.config.name, count, unit="levels", done=growing.done) as advance:
+            for made in made_pieces(plan, workers=workers, done=growing.done, seen=seen):
+                growing.append(made)
+                advance(len(made.tiles))
+        return growing.finish()
 
 
 class Growing:
@@ -272,55 +301,84 @@ class Growing:
 
     PARTS = ("tiles", "goal", "start", "fingerprint")
 
-    def __init__(self, plan: Plan, path: Path, done: int) -> None:
-        self.plan, self.path, self.done = plan, path, done
+    def __init__(self, plan: Plan, path: Path) -> None:
+        self.plan, self.path, self.done = plan, path, 0
         self.folder = folder_of(path)
         side = plan.config.inside
         self.shapes = {"tiles": (side, side), "goal": (2,), "start": (2,), "fingerprint": ()}
         self.dtypes = {**storage.DTYPES, "fingerprint": "<u8"}
 
     @classmethod
-    def open(cls, plan: Plan, path: Path) -> "Growing":
-        """Begin a set, or go on with one that was interrupted."""
-        folder = folder_of(path)
-        recipe = json.dumps(plan.recipe, sort_keys=True)
-        try:
-            folder.mkdir(exist_ok=True)
-            noted = folder / "recipe.json"
-            if noted.exists() and noted.read_text(encoding="utf-8") != recipe:
-                raise DatasetError(
-                    f"{folder} holds an unfinished set with other settings or another seed. Give "
-                    "the command that began it to finish that one, or delete the folder."
-                )
-            write_text(noted, recipe)
-            done_file = folder / "done.json"
-            done = int(done_file.read_text(encoding="utf-8")) if done_file.exists() else 0
-        except OSError as error:
-            raise OutputError(cannot_write(folder, error)) from error
-        growing = cls(plan, path, done)
-        growing._cut()
-        return growing
+    @contextmanager
+    def open(cls, plan: Plan, path: Path) -> Generator["Growing"]:
+        """Begin a set, or go on with one that was interrupted, as the only one to do so.
 
-    def _cut(self) -> None:
-        """Drop what was written after the last count."""
-        for name in self.PARTS:
+        What was made is kept if the work is interrupted or the disk is full, and only then.
+        """
+        growing = cls(plan, path)
+        keep = (KeyboardInterrupt, OSError, OutputError)
+        try:
+            growing.folder.mkdir(exist_ok=True)
+            lock = (growing.folder / "lock").open("w")
+        except OSError as error:
+            raise OutputError(cannot_write(growing.folder, error)) from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise DatasetError(
+                    f"Another command is making {path} right now. Wait for it, or choose another "
+                    "name with --out."
+                ) from None
+            growing.resume()
+            try:
+                yield growing
+            except BaseException as error:
+                if not growing.done or not isinstance(error, keep):
+                    shutil.rmtree(growing.folder, ignore_errors=True)
+                raise
+
+    def resume(self) -> None:
+        """Take up what an earlier run has left, as far as it is whole."""
+        recipe = json.dumps(self.plan.recipe, sort_keys=True)
+        noted = self.folder / "recipe.json"
+        if noted.exists() and noted.read_text(encoding="utf-8") != recipe:
+            raise DatasetError(
+                f"{self.folder} holds an unfinished set with other settings or another seed. Give "
+                "the command that began it to finish that one, or delete the folder."
+            )
+        write_text(noted, recipe)
+        try:
+            counted = int((self.folder / "done.json").read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            counted = 0
+        whole = [self._size(name) // self._bytes_per_level(name) for name in self.PARTS]
+        self.done = max(0, min(counted, self.plan.config.count, *whole))
+        for name in self.PARTS:  # drop what was written after the last count
             with (self.folder / name).open("ab") as stream:
                 stream.truncate(self.done * self._bytes_per_level(name))
+
+    def _size(self, name: str) -> int:
+        path = self.folder / name
+        return path.stat().st_size if path.exists() else 0
 
     def _bytes_per_level(self, name: str) -> int:
         return int(np.prod(self.shapes[name], dtype=int)) * np.dtype(self.dtypes[name]).itemsize
 
     def append(self, made: Made) -> None:
-        """Add some levels; they count once the new count is written."""
+        """Add some levels; they count once they are safe on disk and the new count is written."""
         try:
             for name in self.PARTS:
                 array = np.ascontiguousarray(getattr(made, name), self.dtypes[name])
                 with (self.folder / name).open("ab") as stream:
                     stream.write(array.tobytes())
+                    stream.flush()
+                    os.fsync(stream.fileno())
             self.done += len(made.tiles)
             write_text(self.folder / "done.json", str(self.done))
         except OSError as error:
-            raise OutputError(cannot_write(self.folder, error)) from error
+            kept = f"What was made is kept in {self.folder}; the same command continues."
+            raise OutputError(cannot_write(self.path, error, instead=kept)) from error
 
     def _read(self, name: str, levels: int = 8192) -> Iterator[NDArray[np.generic]]:
         size = self._bytes_per_level(name) * levels
@@ -356,9 +414,20 @@ class Growing:
         columns["structure"] = storage.Column(text, (count,), self._repeat(names))
         side = self.plan.config.inside
         facts = {"levels": count, "height": side, "width": side, "solvable": count}
-        digest = storage.write_file(self.path, columns, {"made": self.plan.recipe, **facts})
+        with progress.bar("writing", count, unit="levels") as advance:
+            columns["tiles"] = columns["tiles"]._replace(
+                pieces=counted(columns["tiles"].pieces, advance)
+            )
+            digest = storage.write_file(self.path, columns, {"made": self.plan.recipe, **facts})
         shutil.rmtree(self.folder)
         return digest
+
+
+def counted(pieces: Iterable[NDArray[Any]], advance: progress.Advance) -> Iterator[NDArray[Any]]:
+    """The same pieces, telling a progress bar of each."""
+    for piece in pieces:
+        yield piece
+        advance(len(piece))
 
 
 def folder_of(path: Path) -> Path:

@@ -15,6 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dred.config import check_seed
+
 Function = TypeVar("Function", bound=Callable[..., object])
 RandomState = NDArray[np.uint64]  # one number that advances with each draw
 
@@ -68,7 +70,7 @@ def seed_from(text: str, seed: int) -> np.uint64:
     name = 0xCBF29CE484222325
     for byte in text.encode():
         name = ((name ^ byte) * 0x100000001B3) % 2**64
-    return sub_seed(np.uint64(name), seed % 2**63)
+    return sub_seed(np.uint64(name), check_seed(seed))
 
 
 def sub_seed(seed: np.uint64, number: int) -> np.uint64:

@@ -1,6 +1,5 @@
 """Sets of levels: load, save, look at, take apart and put together."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import cast, overload
 import numpy as np
 from jaxtyping import Bool, Int, Int8, Int32, UInt8
 
+from dred.config import check_seed
 from dred.errors import DatasetError
 from dred.levels import storage
 from dred.levels.level import Level, faults
@@ -33,9 +33,19 @@ class LevelDataset:
     """How the set was made: anything that JSON can hold."""
 
     def __post_init__(self) -> None:
-        if len({len(array) for array in self.arrays.values()}) != 1:
-            lengths = ", ".join(f"{name} {len(array)}" for name, array in self.arrays.items())
+        arrays = self.arrays
+        if len({len(array) for array in arrays.values()}) != 1:
+            lengths = ", ".join(f"{name} {len(array)}" for name, array in arrays.items())
             raise DatasetError(f"The arrays of a set must be equally long; they are: {lengths}.")
+        # Stored types, text no wider than it need be, so that equal sets have equal digests; and
+        # read-only views, so that a set stays what its digest says.
+        for name, array in arrays.items():
+            stored = np.asarray(array, storage.DTYPES.get(name, np.str_))
+            if name == "structure":
+                stored = np.array(stored.tolist(), np.str_)
+            view = stored.view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
@@ -84,10 +94,21 @@ class LevelDataset:
         | Bool[np.ndarray, " level"]
         | Int[np.ndarray, " few"],
     ) -> "Level | LevelDataset":
+        if isinstance(index, bool | np.bool_):
+            raise DatasetError("True and False pick no level: give a number, a slice or a mask.")
         if isinstance(index, int | np.integer):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"There is no level {index} in a set of {len(self)}.")
             return Level(*(np.asarray(part[index]) for part in self.levels))
+        if not isinstance(index, slice):
+            index = np.asarray(index)
+            if index.dtype == np.bool_ and index.shape != (len(self),):
+                raise DatasetError(
+                    f"A mask for this set needs {len(self)} entries; this has {list(index.shape)}."
+                )
+            if index.ndim != 1:
+                raise DatasetError("Positions must be a plain list of whole numbers.")
+            index = index.astype(np.int64) if index.size == 0 else index
         chosen = {name: array[index] for name, array in self.arrays.items()}
         return LevelDataset(**chosen, meta=self._made("selection"))
 
@@ -101,13 +122,16 @@ class LevelDataset:
 
         `first` is the size of the first: a share between 0 and 1, or a number of levels.
         """
-        wanted = round(first * len(self)) if isinstance(first, float) else first
+        if isinstance(first, float | np.floating):
+            wanted = round(float(first) * len(self)) if 0 < first < 1 else 0
+        else:
+            wanted = int(first)
         if not 0 < wanted < len(self):
             raise DatasetError(
                 f"split({first}) would put {wanted} of {len(self)} levels into the first set. Both "
                 "sets need at least one: give a share between 0 and 1 or a number of levels."
             )
-        shuffled = np.random.default_rng(seed).permutation(len(self))
+        shuffled = np.random.default_rng(check_seed(seed)).permutation(len(self))
         # Spread each structure evenly over [0, 1): any prefix then has the mix of the whole.
         place = np.empty(len(self))
         for name in self.structures:
@@ -124,6 +148,9 @@ class LevelDataset:
 
     def save(self, path: str | Path) -> None:
         """Write the set to an `.npz` file, whole or not at all."""
+        if not len(self):
+            raise DatasetError(f"{path}: a set without levels is not written. Keep at least one.")
+        require_valid(self, where=str(path))
         columns = {
             name: storage.Column(array.dtype, array.shape, [array])
             for name, array in self.arrays.items()
@@ -250,8 +277,3 @@ def repeated_levels(dataset: LevelDataset) -> Bool[np.ndarray, " level"]:
     repeated = np.ones(count, np.bool_)
     repeated[first] = False
     return repeated
-
-
-def describe(meta: Mapping[str, object]) -> str:
-    """The meta of a set as readable JSON."""
-    return json.dumps(meta, indent=2, ensure_ascii=False)

@@ -14,8 +14,10 @@ from typing import NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Integer, UInt8
+from PIL import Image
 
 from dred.errors import DatasetError, DredError, lookup
+from dred.levels import storage
 from dred.levels.dataset import LevelDataset, from_levels
 from dred.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level, make_level, problems
 from dred.levels.paths import is_solvable
@@ -35,6 +37,7 @@ class Candidate(NamedTuple):
     level: Level | None
     reason: str = ""  # why it is none
     structure: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def import_levels(source: str | Path, options: ImportOptions | None = None) -> I
     taken: list[Candidate] = []
     dropped: list[tuple[str, str]] = []
     for path in _files(source):
-        for candidate in _candidates(path, options):
+        for found in _candidates(path, options):
+            candidate = found._replace(file=str(path))
             reason = candidate.reason or _why_not(candidate.level)
             if reason:
                 dropped.append((candidate.where, reason))
@@ -94,7 +98,7 @@ def import_levels(source: str | Path, options: ImportOptions | None = None) -> I
         structure=[candidate.structure for candidate in taken],
         meta={"made": {"by": "dred levels import", "source": source.name, "dropped": len(dropped)}},
     )
-    return ImportReport(dataset, Counter(c.where.split(",")[0] for c in taken), dropped)
+    return ImportReport(dataset, Counter(candidate.file for candidate in taken), dropped)
 
 
 def _files(source: Path) -> list[Path]:
@@ -116,13 +120,13 @@ def _files(source: Path) -> list[Path]:
 
 def _candidates(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     """What one file holds; a file that cannot be read at all is one candidate with a reason."""
-    reader = lookup(READERS, path.suffix.lower(), what="importer for files ending in")
+    reader = lookup(READERS, path.suffix.lower(), what="kind of file to import")
     try:
         yield from reader(path, options)
     except DredError as error:
         yield Candidate(str(path), None, str(error))
-    except (OSError, ValueError, EOFError, KeyError, TypeError) as error:
-        yield Candidate(str(path), None, f"it cannot be read: {error}")
+    except (*storage.DAMAGE, RecursionError, Image.DecompressionBombError) as error:
+        yield Candidate(str(path), None, f"it cannot be read: {error or type(error).__name__}")
 
 
 def _why_not(level: Level | None) -> str:
@@ -172,13 +176,11 @@ def read_text_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
 
     A line that begins with `;` names the structure of the drawings after it.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
     structure = path.stem
     block: list[str] = []
     for number, line in enumerate([*lines, ""], start=1):
-        if line.startswith(";"):
-            structure = line.lstrip("; ").strip() or path.stem
-        elif line.strip():
+        if line.strip() and not line.startswith(";"):
             block.append(line)
             continue
         if block:
@@ -188,13 +190,15 @@ def read_text_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
             where = f"{path}, drawing at line {first}"
             yield _attempt(where, structure, lambda text=drawing: _strip(from_text(text), options))
             block = []
+        if line.startswith(";"):
+            structure = line.lstrip("; ").strip() or path.stem
 
 
 def _attempt(where: str, structure: str, read: Callable[[], Level]) -> Candidate:
     try:
         return Candidate(where, read(), structure=structure)
     except DatasetError as error:
-        return Candidate(where, None, str(error))
+        return Candidate(where, None, str(error).rstrip("."))
 
 
 def _strip(level: Level, options: ImportOptions) -> Level:
@@ -222,7 +226,6 @@ def strip_border(level: Level) -> Level:
 
 def read_png_level(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     """One level a picture; each tile takes the nearest colour of the map."""
-    from PIL import Image
 
     def read() -> Level:
         with Image.open(path) as image:
@@ -245,15 +248,22 @@ def _from_colours(pixels: UInt8[np.ndarray, "height width 3"], options: ImportOp
     A goal or start that covers a tenth of a tile wins, since it is drawn on top of a tile.
     """
     names, cell = list(options.colours), options.cell
-    known = np.array([options.colours[name] for name in names], np.int64)
-    apart = np.abs(pixels[:, :, None, :].astype(np.int64) - known).sum(axis=-1)
-    nearest = np.where(apart.min(axis=-1) > MAX_APART, len(names), apart.argmin(axis=-1))
+    nearest = np.full(pixels.shape[:2], len(names), np.uint8)  # unknown until found near a colour
+    least = np.full(pixels.shape[:2], MAX_APART, np.int16)
+    for number, name in enumerate(names):
+        apart = np.abs(pixels.astype(np.int16) - np.array(options.colours[name], np.int16)).sum(
+            axis=-1
+        )
+        nearest[apart < least] = number
+        least = np.minimum(least, apart).astype(np.int16)
     rows, columns = pixels.shape[0] // cell, pixels.shape[1] // cell
     blocks = nearest.reshape(rows, cell, columns, cell)
     share = np.stack([(blocks == n).mean(axis=(1, 3)) for n in range(len(names) + 1)])
-    commonest = share.argmax(axis=0)
-    if (commonest == len(names)).any():
-        row, column = np.argwhere(commonest == len(names))[0]
+    # Edges of shapes are blends of colours, so only pixels of a known colour vote.
+    commonest = share[:-1].argmax(axis=0)
+    unknown = share[:-1].max(axis=0) < 0.1
+    if unknown.any():
+        row, column = np.argwhere(unknown)[0]
         shade = "#{:02x}{:02x}{:02x}".format(
             *pixels[row * cell + cell // 2, column * cell + cell // 2]
         )
@@ -280,7 +290,10 @@ def _with_places(
 ) -> Level:
     for what, found in (("goal", goals), ("start", starts)):
         if len(found) != 1:
-            raise DatasetError(f"it has {len(found)} {what}s; a level has exactly one")
+            hint = (
+                ". If a tile has more than one pixel, say so with --cell" if len(found) > 3 else ""
+            )
+            raise DatasetError(f"it has {len(found)} {what}s; a level has exactly one{hint}")
     (goal_row, goal_column), (start_row, start_column) = goals[0], starts[0]
     return make_level(
         tiles, (int(goal_row), int(goal_column)), (int(start_row), int(start_column)), heading
@@ -317,9 +330,9 @@ def read_json_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     "start": [row, column], "heading": 0…3 or −1}, with an optional "structure"; or a nested list
     of Minigrid's numbers.
     """
-    content = path.read_text(encoding="utf-8")
+    content = path.read_text(encoding="utf-8-sig")
     if path.suffix.lower() == ".jsonl":
-        items: list[object] = [json.loads(line) for line in content.splitlines() if line.strip()]
+        items: list[object] = [_json_line(line) for line in content.splitlines() if line.strip()]
     else:
         parsed: object = json.loads(content)
         if isinstance(parsed, dict) and "levels" in parsed:
@@ -328,7 +341,7 @@ def read_json_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     for number, item in enumerate(items):
         structure = path.stem
         if isinstance(item, dict):
-            structure = str(cast("dict[str, object]", item).get("structure", structure))
+            structure = str(cast("dict[str, object]", item).get("structure") or structure)
 
         def read(item: object = item) -> Level:
             return _from_json(item, options)
@@ -336,7 +349,17 @@ def read_json_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
         yield _attempt(f"{path}, level {number}", structure, read)
 
 
+def _json_line(line: str) -> object:
+    """What a line holds; a broken one is kept as the reason, so that only that one is dropped."""
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        return DatasetError(f"it is not JSON: {error}")
+
+
 def _from_json(item: object, options: ImportOptions) -> Level:
+    if isinstance(item, DatasetError):
+        raise item
     try:
         if isinstance(item, list):
             return from_minigrid(np.array(item), keep_heading=options.keep_heading)
@@ -356,14 +379,17 @@ def _from_json(item: object, options: ImportOptions) -> Level:
         if tiles.ndim != 2 or tiles.dtype.kind not in "iu" or tiles.min() < 0 or tiles.max() > 255:
             raise DatasetError("its tiles are not a table of whole numbers with equally long rows")
         places = [np.array(table[name]) for name in ("goal", "start")]
-        if any(place.shape != (2,) or place.dtype.kind not in "iu" for place in places):
+        if any(
+            place.shape != (2,) or place.dtype.kind not in "iu" or abs(place).max() > 2**30
+            for place in places
+        ):
             raise DatasetError("goal and start must be [row, column]")
-        heading = int(cast(int, table.get("heading", ANY_HEADING)))
-        if not ANY_HEADING <= heading <= 3:
+        heading = table.get("heading", ANY_HEADING)
+        if type(heading) is not int or not ANY_HEADING <= heading <= 3:
             raise DatasetError(f"its heading is {heading}; 0 right, 1 down, 2 left, 3 up, −1 any")
         goal, start = ((int(place[0]), int(place[1])) for place in places)
         return _strip(make_level(tiles.astype(np.uint8), goal, start, heading), options)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise DatasetError(f"it cannot be read as a level: {error}") from None
 
 
@@ -398,14 +424,19 @@ def from_minigrid(
     heading = ANY_HEADING
     if keep_heading and len(agents) == 1:
         heading = int(encoding[agents[0][1], agents[0][0], 2])
+        if not 0 <= heading <= 3:
+            raise DatasetError(f"the agent's direction is {heading}; Minigrid has 0 to 3")
     level = _with_places(tiles, np.argwhere(objects == MINIGRID_GOAL), agents, heading)
     return strip_border(level)
 
 
 def read_minigrid_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     """Minigrid encodings in a `.npy` or `.npz` file: [width, height, 3], or many of them."""
-    loaded = np.load(path, allow_pickle=False)
-    arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    with path.open("rb") as stream:
+        loaded = np.load(stream, allow_pickle=False)
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    if set(storage.ARRAYS) <= set(arrays):
+        raise DatasetError("it is a set of levels of dred already: load it as it is")
     for name, array in arrays.items():
         if array.dtype.kind not in "iu" or array.ndim not in (3, 4):
             yield Candidate(

@@ -1,15 +1,16 @@
 """What a level is, and when it is a proper one."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Int, UInt8
+from jaxtyping import Bool, UInt8
 from numpy.typing import NDArray
 
+from dred.errors import DatasetError
+
 EMPTY, WALL, LAVA, MOSS = range(4)
-TILE_NAMES = ("empty", "wall", "lava", "moss")
+AnyArray = Any  # NumPy's or JAX's
 ANY_HEADING = -1
-HEADING_NAMES = ("right", "down", "left", "up")
 
 
 class Level(NamedTuple):
@@ -19,10 +20,10 @@ class Level(NamedTuple):
     with a leading axis on every field it is a batch of levels. Row 0, column 0 is the top left.
     """
 
-    tiles: UInt8[np.ndarray, "*batch height width"]  # EMPTY, WALL, LAVA or MOSS
-    goal: Int[np.ndarray, "*batch 2"]  # row, column
-    start: Int[np.ndarray, "*batch 2"]  # row, column
-    heading: Int[np.ndarray, "*batch"]  # 0 right, 1 down, 2 left, 3 up; −1 drawn anew each episode
+    tiles: AnyArray  # uint8 [*batch, height, width]: EMPTY, WALL, LAVA or MOSS
+    goal: AnyArray  # int32 [*batch, 2]: row, column
+    start: AnyArray  # int32 [*batch, 2]: row, column
+    heading: AnyArray  # int8 [*batch]: 0 right, 1 down, 2 left, 3 up; −1 drawn anew each episode
 
     def __eq__(self, other: object) -> bool:
         """Two levels are equal if all their parts are."""
@@ -81,6 +82,26 @@ def faults(levels: Level) -> dict[str, NDArray[np.bool_]]:
             tile == MOSS
         )
     return found
+
+
+def for_compiled(levels: Level) -> Level:
+    """A batch as compiled code wants it: plain arrays of the stored types, all places inside.
+
+    Compiled code does not check its indices, so this must.
+    """
+    tiles, goal, start = (
+        np.ascontiguousarray(part, dtype)
+        for part, dtype in zip(levels[:3], (np.uint8, np.int32, np.int32), strict=True)
+    )
+    for what, where in (("goal", goal), ("start", start)):
+        outside = np.any((where < 0) | (where >= tiles.shape[1:]), axis=1)
+        if outside.any():
+            index = int(outside.argmax())
+            raise DatasetError(
+                f"Level {index} has its {what} at row {where[index, 0]}, column {where[index, 1]}, "
+                f"outside its {tiles.shape[1]}×{tiles.shape[2]} cells. Repair or drop such levels."
+            )
+    return Level(tiles, goal, start, np.asarray(levels.heading, np.int8))
 
 
 def as_batch(level: Level) -> Level:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from dred.levels.compiled import compiled
 from dred.levels.level import EMPTY, LAVA, MOSS
-from dred.levels.search import UNREACHABLE, extend_distances, flood, largest_part
+from dred.levels.search import UNREACHABLE, extend_distances, flood
 
 NAVIGABLE, MOSS_DENSITY, LAVA_DENSITY, PATH, MOSS_CORRELATION, LAVA_CORRELATION = range(6)
 
@@ -53,16 +53,6 @@ def measure_levels(
         off_floor = ~navigable.ravel()
         row[MOSS_CORRELATION] = correlation(kind[on_floor] == MOSS, flat[on_floor])
         row[LAVA_CORRELATION] = correlation(kind[off_floor] == LAVA, flat[off_floor])
-
-
-@compiled
-def largest_sizes(tiles: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The number of cells in the largest connected navigable part of each level."""
-    sizes = np.empty(len(tiles), np.int64)
-    part = np.empty(tiles.shape[1:], np.bool_)
-    for index in range(len(tiles)):
-        sizes[index] = largest_part((tiles[index] == EMPTY) | (tiles[index] == MOSS), part)
-    return sizes
 
 
 @compiled

@@ -1,13 +1,15 @@
 """What levels are like: sizes, densities, path lengths, and whether moss and lava tell the way."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from dred.config import check_seed
 from dred.levels import measure
 from dred.levels.dataset import LevelDataset
-from dred.levels.level import Level, as_batch
+from dred.levels.level import Level, as_batch, for_compiled
 from dred.levels.paths import resistance_distance
 
 
@@ -32,7 +34,7 @@ def level_metrics(levels: Level) -> LevelMetrics:
     lava, with the distance of `dred.levels.extended_distances`.
     """
     result = np.empty((len(levels.tiles), 6), np.float64)
-    tiles, goal, start = (np.ascontiguousarray(part) for part in levels[:3])
+    tiles, goal, start, _ = for_compiled(levels)
     measure.measure_levels(tiles, goal, start, result)
     return LevelMetrics(*result.T)
 
@@ -54,8 +56,10 @@ class Summary(NamedTuple):
     path_range: tuple[int, int]
     moss_density: float
     lava_density: float
-    moss_right: float  # share of levels with moss nearer the goal than chance
-    lava_right: float  # share of levels with lava farther from the goal than chance
+    moss_right: (
+        float  # share with moss nearer the goal than chance, of levels where that is defined
+    )
+    lava_right: float  # share with lava farther from the goal than chance, likewise
     resistance: float
     solvable: int
 
@@ -65,7 +69,7 @@ def summarise(dataset: LevelDataset, *, name: str, sample: int = 256, seed: int 
     metrics = level_metrics(dataset.levels)
     solved = np.isfinite(metrics.path)
     paths = metrics.path[solved]
-    some = np.random.default_rng(seed).permutation(np.flatnonzero(solved))[:sample]
+    some = np.random.default_rng(check_seed(seed)).permutation(np.flatnonzero(solved))[:sample]
     resistances = [resistance_distance(dataset[int(index)]) for index in some]
     return Summary(
         name=name,
@@ -76,11 +80,16 @@ def summarise(dataset: LevelDataset, *, name: str, sample: int = 256, seed: int 
         path_range=(int(paths.min()), int(paths.max())) if len(paths) else (0, 0),
         moss_density=float(metrics.moss_density.mean()),
         lava_density=_mean(metrics.lava_density),
-        moss_right=float((metrics.moss_correlation < 0).mean()),
-        lava_right=float((metrics.lava_correlation > 0).mean()),
+        moss_right=_share(metrics.moss_correlation, -1),
+        lava_right=_share(metrics.lava_correlation, 1),
         resistance=float(np.mean(resistances)) if resistances else float("nan"),
         solvable=int(solved.sum()),
     )
+
+
+def _share(correlation: Float[np.ndarray, " level"], sign: int) -> float:
+    defined = correlation[np.isfinite(correlation)]
+    return float((sign * defined > 0).mean()) if len(defined) else float("nan")
 
 
 def _mean(values: Float[np.ndarray, " level"]) -> float:
@@ -89,11 +98,16 @@ def _mean(values: Float[np.ndarray, " level"]) -> float:
 
 
 def summarise_by_structure(
-    dataset: LevelDataset, *, sample: int = 256, seed: int = 0
+    dataset: LevelDataset,
+    *,
+    sample: int = 256,
+    seed: int = 0,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> list[Summary]:
-    """One summary per structure, and one of the whole set at the end."""
-    each = [
-        summarise(dataset[dataset.structure == name], name=name, sample=sample, seed=seed)
-        for name in dataset.structures
-    ]
-    return [*each, summarise(dataset, name="all", sample=sample, seed=seed)]
+    """One summary per structure, and one of the whole set at the end; `advance` hears of each."""
+    groups = [(name, dataset[dataset.structure == name]) for name in dataset.structures]
+    summaries: list[Summary] = []
+    for name, group in [*groups, ("all", dataset)]:
+        summaries.append(summarise(group, name=name, sample=sample, seed=seed))
+        advance(1)
+    return summaries

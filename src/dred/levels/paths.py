@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
 from dred.levels import search
-from dred.levels.level import Level, as_batch, is_navigable
+from dred.levels.level import Level, as_batch, for_compiled, is_navigable
 from dred.levels.search import UNREACHABLE as UNREACHABLE
 
 
@@ -18,6 +18,7 @@ def distance_to_goal(level: Level) -> Int[np.ndarray, "height width"]:
 
 def distances_to_goal(levels: Level) -> Int[np.ndarray, "batch height width"]:
     """Steps to the goal from every cell of each level of a batch; −1 where there is no way."""
+    levels = for_compiled(levels)
     distance = np.empty(levels.tiles.shape, np.int32)
     search.goal_distances(is_navigable(levels.tiles), levels.goal, distance)
     return distance

@@ -14,7 +14,7 @@ from dred.levels.wfc.engine import Board, Tables, collapse, new_wave
 MAX_LAYOUTS = 1000  # layouts tried for one level before giving up
 MAX_PLACEMENTS = 256  # placements tried on one layout before taking another
 
-MADE, CONTRADICTION, TOO_SMALL = range(3)  # how the making of a level ended
+MADE, CONTRADICTION, TOO_SMALL, NOT_PLACED, STOPPED = range(5)  # how the making of a level ended
 
 
 class TileRule(NamedTuple):
@@ -45,7 +45,7 @@ class Made(NamedTuple):
     goal: NDArray[np.int32]  # [batch, 2]
     start: NDArray[np.int32]  # [batch, 2]
     fingerprint: NDArray[np.uint64]  # [batch]
-    outcome: NDArray[np.int32]  # [batch]: MADE, CONTRADICTION or TOO_SMALL
+    outcome: NDArray[np.int32]  # [batch]: MADE, CONTRADICTION, TOO_SMALL, NOT_PLACED or STOPPED
 
 
 def empty_batch(count: int, shape: tuple[int, ...]) -> Made:
@@ -68,7 +68,8 @@ def draw_by_rank(
     ⌊f·n⌋ of the n cells, f uniform in the rule's range, drawn one after the other without
     replacement with weights k^(−1/T), where k is the rank by distance and ties are ordered at
     random. Drawing so is the same as a race in which cell k arrives at time −ln(u)·k^(1/T) and the
-    first arrivals win (Efraimidis & Spirakis 2006).
+    first arrivals win (Efraimidis & Spirakis 2006); times are compared by their logarithms, which
+    stay finite for any T.
     """
     candidates = len(distance)
     fraction = rule.low + (rule.high - rule.low) * draw(random)
@@ -80,7 +81,8 @@ def draw_by_rank(
     ranked = np.argsort(order)
     arrival = np.empty(candidates, np.float64)
     for rank in range(candidates):
-        arrival[rank] = -np.log(1.0 - draw(random)) * (rank + 1.0) ** (1.0 / rule.temperature)
+        waits = -np.log(1.0 - draw(random)) + 1e-300  # 1e-300: the logarithm of 0 is not finite
+        arrival[rank] = np.log(waits) + np.log(rank + 1.0) / rule.temperature
     return ranked[np.argsort(arrival)[:count]]
 
 
@@ -122,7 +124,8 @@ def place(
     for row in range(height):
         for column in range(width):
             tiles[row, column] = EMPTY if part[row, column] else WALL
-    for position in draw_by_rank(steps, rules.moss, random):
+    moss = draw_by_rank(steps, rules.moss, random)
+    for position in moss:
         tiles[others[position] // width, others[position] % width] = MOSS
 
     away = np.empty((height, width), np.int32)
@@ -137,16 +140,21 @@ def place(
             walls[candidates] = cell
             wall_distance[candidates] = distance[row, column]
             candidates += 1
-    for position in draw_by_rank(wall_distance[:candidates], rules.lava, random):
+    lava = draw_by_rank(wall_distance[:candidates], rules.lava, random)
+    for position in lava:
         tiles[walls[position] // width, walls[position] % width] = LAVA
 
     at_median = others[steps == median_floor(steps)]
     start_cell = at_median[draw_below(random, len(at_median))]
     start[0], start[1] = start_cell // width, start_cell % width
     tiles[start[0], start[1]] = EMPTY
-    return follows(rules.moss, tiles, MOSS, others.astype(np.int64), distance) and follows(
+    moss_follows = len(moss) == 0 or follows(
+        rules.moss, tiles, MOSS, others.astype(np.int64), distance
+    )
+    lava_follows = len(lava) == 0 or follows(
         rules.lava, tiles, LAVA, np.flatnonzero(~part), distance
     )
+    return moss_follows and lava_follows
 
 
 @compiled
@@ -159,7 +167,7 @@ def follows(
 ) -> bool:
     """Whether a tile is correlated with distance as its rule says; also if it cannot be.
 
-    It cannot be where all cells are alike, or where there is no room for one such tile.
+    It cannot be where all cells are alike. (Nor where no such tile was drawn; then nobody asks.)
     """
     width = tiles.shape[1]
     marked = np.empty(len(cells), np.bool_)
@@ -170,7 +178,7 @@ def follows(
         away[position] = distance[row, column]
     found = correlation(marked, away)
     if np.isnan(found):
-        return bool(marked.any()) or int(rule.high * len(cells)) == 0
+        return bool(marked.any())  # without any left, the start has taken the only one away
     return found < 0.0 if rule.near_goal else found > 0.0
 
 
@@ -187,17 +195,6 @@ def fingerprint_of(
         for column in range(width):
             number = mix(number + np.uint64(tiles[row, column]) + np.uint64(1))
     return number
-
-
-@compiled
-def fingerprints(
-    tiles: NDArray[np.uint8], goal: NDArray[np.int32], start: NDArray[np.int32]
-) -> NDArray[np.uint64]:
-    """The fingerprint of each level of a batch."""
-    found = np.empty(len(tiles), np.uint64)
-    for index in range(len(tiles)):
-        found[index] = fingerprint_of(tiles[index], goal[index], start[index])
-    return found
 
 
 @compiled
@@ -227,9 +224,13 @@ def make_levels(
     rules: Rules,
     stream: np.uint64,
     first: int,
+    stop: NDArray[np.bool_],
     made: Made,
 ) -> None:
-    """Levels number `first` and on: collapse a layout, keep its largest part, place everything."""
+    """Levels number `first` and on: collapse a layout, keep its largest part, place everything.
+
+    Ends early once `stop[0]` is set, which another thread may do.
+    """
     wave = new_wave(board)
     symbols = np.empty((board.height, board.width), np.uint8)
     floor = np.empty((board.height, board.width), np.bool_)
@@ -238,6 +239,9 @@ def make_levels(
         level_seed = derive(stream, first + index)
         made.outcome[index] = TOO_SMALL
         for tried in range(MAX_LAYOUTS):
+            if stop[0]:
+                made.outcome[index] = STOPPED
+                break
             seed = derive(level_seed, tried)
             if collapse(tables, board, wave, derive(seed, 0), max_attempts, symbols) == 0:
                 made.outcome[index] = CONTRADICTION
@@ -245,7 +249,9 @@ def make_levels(
             for row in range(board.height):
                 for column in range(board.width):
                     floor[row, column] = is_wall[symbols[row, column]] == 0
-            enough = largest_part(floor, part) >= rules.min_navigable
-            if enough and place_one(part, rules, derive(seed, 1), made, index):
+            if largest_part(floor, part) < rules.min_navigable:
+                continue
+            made.outcome[index] = NOT_PLACED
+            if place_one(part, rules, derive(seed, 1), made, index):
                 made.outcome[index] = MADE
                 break

@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Bool, UInt8
 from PIL import Image, ImageDraw, ImageFont
 
+from dred.config import check_seed
 from dred.files import replacing
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level
@@ -31,17 +32,28 @@ PAPER = (255, 255, 255)
 SCALE = 4  # shapes are drawn this much larger and shrunk, for smooth edges
 
 
-def draw_level(level: Level, *, cell: int = 16) -> UInt8[np.ndarray, "height width 3"]:
-    """A level as an RGB picture, with its surrounding wall, `cell` pixels a tile."""
+def draw_level(
+    level: Level,
+    *,
+    cell: int = 16,
+    agent: tuple[int, int, int] | None = None,
+    seen: Bool[np.ndarray, "outer_height outer_width"] | None = None,
+) -> UInt8[np.ndarray, "height width 3"]:
+    """A level as an RGB picture, with its surrounding wall, `cell` pixels a tile.
+
+    The agent stands at the start unless it is given as (row, column, heading). Cells that are
+    `seen` are drawn lighter.
+    """
     tiles = np.pad(level.tiles, 1, constant_values=WALL)
     atlas = np.stack([_tile(kind, cell) for kind in sorted(PALETTE)])
     picture = atlas[tiles].swapaxes(1, 2).reshape(tiles.shape[0] * cell, tiles.shape[1] * cell, 3)
-    for (row, column), stamp in (
-        (level.goal, _goal(cell)),
-        (level.start, _agent(int(level.heading), cell)),
-    ):
-        top, left = (int(row) + 1) * cell, (int(column) + 1) * cell
+    row, column, heading = agent or (*(int(part) for part in level.start), int(level.heading))
+    for place, stamp in ((level.goal, _goal(cell)), ((row, column), _agent(heading, cell))):
+        top, left = (int(place[0]) + 1) * cell, (int(place[1]) + 1) * cell
         picture[top : top + cell, left : left + cell] = stamp
+    if seen is not None:
+        lit = np.repeat(np.repeat(seen, cell, axis=0), cell, axis=1)
+        picture[lit] = (0.75 * picture[lit] + 0.25 * 255).astype(np.uint8)
     return picture
 
 
@@ -150,7 +162,7 @@ def gallery_of(
     dataset: LevelDataset, *, per_row: int = 8, max_rows: int = 24, cell: int = 8, seed: int = 0
 ) -> Image.Image:
     """Random levels of a set: a row per structure, or rows without labels if there is only one."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(check_seed(seed))
     rows: list[tuple[str, list[Level]]] = []
     for name in dataset.structures[:max_rows]:
         members = np.flatnonzero(dataset.structure == name)

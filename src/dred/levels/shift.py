@@ -13,6 +13,7 @@ from jaxtyping import Float
 from dred.errors import DatasetError
 from dred.levels import measure
 from dred.levels.dataset import LevelDataset
+from dred.levels.level import for_compiled
 
 
 class Shift(NamedTuple):
@@ -41,7 +42,7 @@ def histogram(
     if chosen.sum() <= 0:
         raise DatasetError("weights must not all be 0: at least one level has to count.")
     table = np.zeros((4, height * width + 1))
-    tiles, goal = np.ascontiguousarray(dataset.tiles), np.ascontiguousarray(dataset.goal)
+    tiles, goal, _, _ = for_compiled(dataset.levels)
     measure.count_tiles(tiles, goal, chosen / chosen.sum(), table)
     return table
 

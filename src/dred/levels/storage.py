@@ -8,10 +8,12 @@ same bytes.
 import hashlib
 import io
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -26,6 +28,22 @@ Array = NDArray[np.generic]
 FORMAT = 1
 DTYPES: Mapping[str, str] = {"tiles": "|u1", "goal": "<i4", "start": "<i4", "heading": "|i1"}
 ARRAYS = (*DTYPES, "structure")
+# All that reading a damaged or foreign file has been seen to raise.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,
+    OSError,
+    SyntaxError,
+    NotImplementedError,
+    RuntimeError,
+    TokenError,
+    OverflowError,
+    MemoryError,
+    TypeError,
+    KeyError,
+)
 COMPRESSION = 5
 
 
@@ -64,10 +82,17 @@ def write_file(path: Path, columns: Mapping[str, Column], meta: Mapping[str, obj
             digest.update(digest_start(name, column.dtype, column.shape))
             with archive.open(_entry(name), "w", force_zip64=True) as stream:
                 stream.write(_header(column.dtype, column.shape))
+                written = 0
                 for piece in column.pieces:
                     content = np.ascontiguousarray(piece, column.dtype).tobytes()
                     digest.update(content)
                     stream.write(content)
+                    written += len(content)
+                if written != column.dtype.itemsize * math.prod(column.shape):
+                    raise DatasetError(
+                        f"{path}: the array {name!r} came out as {written} bytes, not those of "
+                        f"shape {list(column.shape)}. Nothing was written; start again."
+                    )
         facts = {
             "format": FORMAT,
             **meta,
@@ -109,12 +134,14 @@ def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
             _check_members(path, archive)
             arrays = {name: _read_array(archive, name) for name in ARRAYS}
             meta = _parse_meta(path, _read_array(archive, "meta"))
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, SyntaxError) as error:
+    except DAMAGE as error:
         raise DatasetError(
             f"{path} cannot be read as a set of levels: {str(error).rstrip('.')}. The file is "
             "damaged, cut short, or of another kind. Make or copy it again."
         ) from None
     _check_shapes(path, arrays)
+    if not len(arrays["tiles"]):
+        raise DatasetError(f"{path} holds no level. Make or import a set with at least one.")
     if meta.get("digest") != digest_of(arrays):
         raise DatasetError(
             f"{path}: the levels do not match the digest stored with them, so the file was changed "

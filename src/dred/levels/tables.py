@@ -1,8 +1,11 @@
 """Tables about levels, for the terminal."""
 
+from math import isnan
+
 from rich.console import Console
 from rich.table import Table
 
+from dred import progress
 from dred.levels.dataset import LevelDataset
 from dred.levels.metrics import Summary, summarise_by_structure
 
@@ -28,13 +31,18 @@ def summary_row(summary: Summary) -> tuple[str, ...]:
         str(summary.levels),
         str(summary.solvable),
         f"{summary.navigable:.1f} ({summary.smallest})",
-        f"{summary.path:.1f} ({low}–{high})",
-        f"{summary.resistance:.1f}",
-        f"{summary.moss_density:.3f}",
-        f"{summary.lava_density:.3f}",
-        f"{summary.moss_right:.1%}",
-        f"{summary.lava_right:.1%}",
+        f"{_known(summary.path, '.1f')} ({low}–{high})",
+        _known(summary.resistance, ".1f"),
+        _known(summary.moss_density, ".3f"),
+        _known(summary.lava_density, ".3f"),
+        _known(summary.moss_right, ".1%"),
+        _known(summary.lava_right, ".1%"),
     )
+
+
+def _known(value: float, form: str) -> str:
+    """The number, or a dash where it is not defined."""
+    return "–" if isnan(value) else format(value, form)
 
 
 def print_summaries(dataset: LevelDataset, *, sample: int = 256, seed: int = 0) -> None:
@@ -42,7 +50,9 @@ def print_summaries(dataset: LevelDataset, *, sample: int = 256, seed: int = 0) 
     table = Table(box=None, pad_edge=False)
     for column in COLUMNS:
         table.add_column(column, justify="left" if column == "structure" else "right")
-    for summary in summarise_by_structure(dataset, sample=sample, seed=seed):
+    with progress.bar("measuring", len(dataset.structures) + 1, unit="structures") as advance:
+        summaries = summarise_by_structure(dataset, sample=sample, seed=seed, advance=advance)
+    for summary in summaries:
         table.add_row(*summary_row(summary), style="bold" if summary.name == "all" else None)
     console = Console()
     console.width = max(console.width, 130)

@@ -1,10 +1,12 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from PIL import Image
 from scipy import ndimage
 
 from dred.errors import ConfigError, DatasetError, UnknownNameError
-from dred.levels.wfc.structures import FAMILIES, builtin, find_structure, parse_pattern
+from dred.levels.wfc.structures import builtin, find_structure, parse_pattern
 from dred.presets import EDGE_STRUCTURES, TRAINING_STRUCTURES
 
 # Mean floor and largest-component fractions of the published structure of the same role.
@@ -40,9 +42,8 @@ def write(path, content):
 
 
 def test_there_are_22_structures_in_five_families():
-    families = [structure.family for structure in builtin().values()]
-    assert len(families) == 22
-    assert [families.count(family) for family in FAMILIES] == [7, 5, 3, 4, 3]
+    families = Counter(name.split("_")[0] for name in builtin())
+    assert families == {"maze": 7, "dungeon": 5, "rooms": 3, "obstacles": 4, "skew": 3}
     assert set(builtin()) == set(TARGETS)
     assert all(structure.about for structure in builtin().values())
 
@@ -141,6 +142,21 @@ def test_files_that_are_no_patterns_are_errors(tmp_path):
         find_structure(str(tmp_path / "none.txt"))
     with pytest.raises(UnknownNameError, match="Did you mean 'maze_wall'"):
         find_structure("maze_wal")
+
+
+def test_which_symbols_are_walls_is_a_setting():
+    drawing = "...\n.+.\n...\n"
+    plain = parse_pattern(drawing, name="x", where="x")
+    walled = parse_pattern('walls = "+"\n--- \n' + drawing, name="x", where="x")
+    assert plain.layouts(1, height=9, width=9).sum() == 0
+    assert walled.layouts(1, height=9, width=9).sum() > 0
+    turned = find_structure("maze_wall", changes={"walls": "."})
+    np.testing.assert_array_equal(turned.is_wall, 1 - builtin()["maze_wall"].is_wall)
+
+
+def test_an_indented_drawing_and_a_capital_ending_are_fine(tmp_path):
+    (tmp_path / "A.TXT").write_text("  #..\n  ...\n  ...\n")
+    assert find_structure(str(tmp_path / "A.TXT")).symbols == ("#", ".")
 
 
 def test_a_size_smaller_than_a_window_is_an_error():

@@ -6,6 +6,8 @@ grows, so a third one (a door, say) may constrain it. The settings may be left o
 too, one pixel a cell: each colour is a symbol, and dark ones are wall.
 """
 
+import re
+import textwrap
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,8 +24,6 @@ from dred.errors import ConfigError, DatasetError, lookup
 from dred.levels.compiled import seed_from, sub_seed
 from dred.levels.wfc import engine
 
-FAMILIES = ("maze", "dungeon", "rooms", "obstacles", "skew")
-
 
 @dataclass(frozen=True, eq=False)
 class Structure:
@@ -32,7 +32,7 @@ class Structure:
     name: str
     about: str
     template: UInt8[np.ndarray, "height width"]  # symbol numbers
-    is_wall: UInt8[np.ndarray, " symbols"]  # 1 where a symbol becomes wall
+    symbols: tuple[str, ...]  # what each number stands for; of a picture, whether it is wall
     config: WFCConfig
 
     def __post_init__(self) -> None:
@@ -44,10 +44,10 @@ class Structure:
                 "smaller pattern_width."
             )
 
-    @property
-    def family(self) -> str:
-        """The first word of the name: maze, dungeon, rooms, obstacles, skew, or the user's own."""
-        return self.name.split("_")[0]
+    @cached_property
+    def is_wall(self) -> UInt8[np.ndarray, " symbols"]:
+        """1 where a symbol becomes wall."""
+        return np.array([symbol in self.config.walls for symbol in self.symbols], np.uint8)
 
     @cached_property
     def tables(self) -> engine.Tables:
@@ -168,7 +168,7 @@ def find_structure(
 
     Relative paths are looked up in `folder`; `changes` are settings that override the file's.
     """
-    if not name.endswith((".txt", ".png")):
+    if not name.lower().endswith((".txt", ".png")):
         structure = lookup(builtin(), name, what="structure")
     else:
         path = (folder or Path()) / name
@@ -177,22 +177,17 @@ def find_structure(
                 f"There is no pattern file {path}. Give the path of a .txt or .png "
                 f"drawing, or one of the built-in structures: {', '.join(builtin())}."
             )
-        structure = read_png(path) if path.suffix == ".png" else read_text(path)
+        structure = read_png(path) if path.suffix.lower() == ".png" else read_text(path)
     if not changes:
         return structure
-    table = {**_as_table(structure.config), **changes}
-    config = read_settings(WFCConfig, table, where=f"structure {name!r}")
-    return replace(structure, config=config)
-
-
-def _as_table(config: WFCConfig) -> dict[str, object]:
-    return dict(vars(config))
+    table = {**vars(structure.config), **changes}
+    return replace(structure, config=read_settings(WFCConfig, table, where=f"structure {name!r}"))
 
 
 def read_text(path: Path) -> Structure:
     """A structure from a pattern file."""
     try:
-        content = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise DatasetError(f"{path} is not a text file. Patterns are .txt or .png.") from None
     return parse_pattern(content, name=path.stem, where=str(path))
@@ -200,16 +195,19 @@ def read_text(path: Path) -> Structure:
 
 def parse_pattern(content: str, *, name: str, where: str) -> Structure:
     """A structure from the content of a pattern file."""
-    settings, divider, drawing = content.rpartition("---\n")
+    divider = re.search(r"^---[ \t]*$", content, re.MULTILINE)
+    settings = content[: divider.start()] if divider else ""
+    drawing = content[divider.end() :] if divider else content
     try:
-        table = tomllib.loads(settings) if divider else {}
+        table = tomllib.loads(settings)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
             f"{where}: the settings above '---' are not valid TOML: {error}."
         ) from None
     about = str(table.pop("about", ""))
     config = read_settings(WFCConfig, table, where=where)
-    rows = [line.rstrip() for line in drawing.strip("\n").splitlines()]
+    rows = textwrap.dedent(drawing).strip("\n").splitlines()
+    rows = [row.rstrip() for row in rows]
     if not rows or not rows[0]:
         raise DatasetError(f"{where}: there is no drawing. Draw # for wall and . for floor.")
     for number, row in enumerate(rows, start=drawing_line(content, drawing)):
@@ -219,9 +217,10 @@ def parse_pattern(content: str, *, name: str, where: str) -> Structure:
                 f"{len(rows[0])}. All rows of a pattern must be equally long."
             )
     symbols = sorted({symbol for row in rows for symbol in row})
+    if len(symbols) > 64:
+        raise DatasetError(f"{where}: {len(symbols)} different symbols; a pattern has at most 64.")
     template = np.array([[symbols.index(symbol) for symbol in row] for row in rows], np.uint8)
-    is_wall = np.array([symbol in config.walls for symbol in symbols], np.uint8)
-    return Structure(name, about, template, is_wall, config)
+    return Structure(name, about, template, tuple(symbols), config)
 
 
 def drawing_line(content: str, drawing: str) -> int:
@@ -248,12 +247,6 @@ def read_png(path: Path) -> Structure:
             "photo or an enlarged picture?"
         )
     brightness = colours @ np.array([0.299, 0.587, 0.114])
-    shape = pixels.shape[:2]
-    symbols = template.reshape(shape).astype(np.uint8)
-    return Structure(
-        path.stem,
-        f"read from {path.name}",
-        symbols,
-        (brightness < 128).astype(np.uint8),
-        WFCConfig(),
-    )
+    symbols = tuple("#" if light < 128 else "." for light in brightness)
+    numbers = template.reshape(pixels.shape[:2]).astype(np.uint8)
+    return Structure(path.stem, f"read from {path.name}", numbers, symbols, WFCConfig())
