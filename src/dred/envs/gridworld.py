@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from dred.envs.protocol import Move
@@ -134,9 +135,7 @@ class Gridworld(eqx.Module):
         agent = self.begin(world, jnp.zeros((), jnp.int32), chance=jax.random.bits(key))
         return Episode(world, agent), self.look(world, agent)
 
-    def step(
-        self, state: Episode, action: Int[Array, ""] | int, *, key: PRNGKeyArray | None = None
-    ) -> Step:
+    def step(self, state: Episode, action: ArrayLike, *, key: PRNGKeyArray | None = None) -> Step:
         """Act once. `key` is not needed: nothing in this environment is left to chance."""
         check_actions(action)
         move = self.move(state.world, state.agent, jnp.asarray(action, jnp.int32))
@@ -167,9 +166,9 @@ def check_level(level: Level) -> None:
     values = Level(*(np.asarray(part) for part in level))
     if values.tiles.ndim != 2 or values.start.shape != (2,) or values.goal.shape != (2,):
         raise DatasetError(
-            f"reset_to takes one level: tiles [height, width], goal and start [2]. These have "
-            f"{list(values.tiles.shape)}, {list(values.goal.shape)} and "
-            f"{list(values.start.shape)}. For a batch use jax.vmap(env.reset_to), or env.prepare and env.begin."
+            "reset_to takes one level: tiles [height, width], goal and start [2]. These have "
+            f"{list(values.tiles.shape)}, {list(values.goal.shape)}, {list(values.start.shape)}. "
+            "For a batch use jax.vmap(env.reset_to), or env.prepare and env.begin."
         )
     if found := problems(values):
         raise DatasetError(f"This level cannot be played: {'; '.join(found)}.")

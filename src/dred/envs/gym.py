@@ -6,7 +6,7 @@ levels. Both are `gymnasium.make("dred/CaveEscape-v0", levels=…)` and `make_ve
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import gymnasium
 import jax
@@ -171,15 +171,13 @@ class CaveEscape(gymnasium.Env[Observation, np.int64]):
         self._state, view = self._core.begin(self._core.world, level, heading)
         return self._first(view), {"level": int(level[0]), "heading": int(heading[0])}
 
-    def step(
-        self, action: int | np.integer[Any]
-    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act once."""
         check_actions(action)
         move, view = self._core.play(
             self._core.world,
             self._playing,
-            np.array([action], np.int32),
+            np.array([int(action)], np.int32),
             np.array([False]),
             np.zeros(1, np.int32),
             np.zeros(1, np.int32),

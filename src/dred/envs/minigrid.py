@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import gymnasium
 import numpy as np
 from minigrid.core.grid import Grid
 from minigrid.core.mission import MissionSpace
@@ -68,8 +69,8 @@ def to_minigrid(
     return LevelEnv(level, max_steps=max_steps, heading=heading, **options)
 
 
-def level_of(environment: MiniGridEnv) -> Level:
-    """The level that a Minigrid environment is in now, starting from where its agent stands.
+def level_of(environment: gymnasium.Env[Any, Any]) -> Level:
+    """The level that a Minigrid environment is in now, from where its agent stands.
 
     Takes grids of empty cells, walls, floor, lava and one goal, with a wall around; anything else
     is an error that names it.

@@ -11,7 +11,7 @@ for each agent and step would cost several times the step itself (measured with 
 episode's end: 1.4 against 9.0 million steps a second with 32 agents, 3.4 against 11.0 with 4096).
 """
 
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, UInt32
@@ -31,6 +31,7 @@ class Move(eqx.Module, Generic[StateT]):
     truncated: Bool[Array, ""]  # out of time: the future is still worth something
 
 
+@runtime_checkable
 class Environment(Protocol[LevelsT, WorldT, StateT, ViewT]):
     """The functions that an environment gives. `Gridworld` is the first."""
 
