@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "levels": {"errors", "config", "files", "presets", "progress"},
     "envs": {"errors", "config", "files", "levels"},
     "benchmarks": {"errors", "progress", "levels", "envs"},
-    "commands": {"errors", "files", "levels", "envs", "benchmarks"},
+    "commands": {"errors", "config", "files", "levels", "envs", "benchmarks"},
     "cli": {"errors", "commands"},
 }
 

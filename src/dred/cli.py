@@ -15,6 +15,7 @@ from dred import __version__
 from dred.commands import levels
 from dred.commands.bench import Bench
 from dred.commands.demo import Demo
+from dred.commands.play import Play
 from dred.errors import DredError
 
 
@@ -29,7 +30,7 @@ class Runs(Protocol):
 
 Verbs = Mapping[str, "type[Runs] | Verbs"]
 
-COMMANDS: Verbs = {"demo": Demo, "levels": levels.VERBS, "bench": Bench}
+COMMANDS: Verbs = {"demo": Demo, "levels": levels.VERBS, "play": Play, "bench": Bench}
 ABOUT = {
     "": "Train reinforcement-learning agents that work in levels they have never seen. "
     "Every command takes --help; add --debug to any to see where an error came from.",

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from dred import progress
+from dred.benchmarks.show import number, print_table
 from dred.errors import DredError
 from dred.levels.compiled import seed_from, sub_seed
 from dred.levels.wfc.structures import Structure, builtin, find_structure
@@ -127,40 +126,21 @@ def time_minigrid(
 
 def show(rows: Sequence[dict[str, object]]) -> None:
     """Print the result as a table."""
-    table = Table(box=None, pad_edge=False, title="One layout, one core, warm")
-    table.add_column("structure")
-    headings = (
-        "K",
-        "windows",
-        f"ms {SMALL}×{SMALL}",
-        "attempts",
-        f"ms {LARGE}×{LARGE}",
-        "attempts",
-        "minigrid ms",
-        "faster",
-        "its solver alone",
-        "faster",
+    columns = (
+        ("structure", "structure", "{}"),
+        ("K", "pattern_width", "{}"),
+        ("windows", "patterns", "{}"),
+        (f"ms {SMALL}×{SMALL}", f"ms_{SMALL}", "{:.3f}"),
+        ("attempts", f"attempts_{SMALL}", "{:.2f}"),
+        (f"ms {LARGE}×{LARGE}", f"ms_{LARGE}", "{:.1f}"),
+        ("attempts", f"attempts_{LARGE}", "{:.2f}"),
+        ("minigrid ms", "minigrid_ms", "{:.0f}"),
+        ("faster", "speedup", "{:,.0f}×"),
+        ("its solver alone", "minigrid_solver_ms", "{:.0f}"),
+        ("faster", "speedup_solver", "{:,.0f}×"),
     )
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
-            str(row["structure"]),
-            str(row["pattern_width"]),
-            str(row["patterns"]),
-            _number(row[f"ms_{SMALL}"], "{:.3f}"),
-            _number(row[f"attempts_{SMALL}"], "{:.2f}"),
-            _number(row[f"ms_{LARGE}"], "{:.1f}"),
-            _number(row[f"attempts_{LARGE}"], "{:.2f}"),
-            _number(row["minigrid_ms"], "{:.0f}"),
-            _number(row["speedup"], "{:,.0f}×"),
-            _number(row["minigrid_solver_ms"], "{:.0f}"),
-            _number(row["speedup_solver"], "{:,.0f}×"),
-        )
-    console = Console()
-    console.width = max(console.width, 140)
-    console.print(table)
-
-
-def _number(value: object, pattern: str) -> str:
-    return "–" if value is None else pattern.format(value)
+    print_table(
+        "One layout, one core, warm",
+        [heading for heading, _, _ in columns],
+        [[number(row[key], pattern) for _, key, pattern in columns] for row in rows],
+    )

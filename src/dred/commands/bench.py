@@ -13,10 +13,12 @@ from dred.errors import ConfigError, lookup
 class Bench:
     """Measure how fast dred is here, next to others, in one run.
 
-    NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package).
+    NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package) or
+    env (steps a second in the gridworld, against minigrid itself).
 
     For example:
       dred bench wfc
+      dred bench env
       dred bench wfc --json --repeats 1
     """
 
@@ -35,15 +37,24 @@ class Bench:
         """Measure and print."""
         import json
 
-        from dred.benchmarks import wfc
-
         if self.repeats < 1:
             raise ConfigError(f"--repeats (={self.repeats}) must be at least 1.")
-        benches: Mapping[str, Callable[[], tuple[dict[str, object], Callable[[], None]]]] = {
-            "wfc": lambda: wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
-        }
+        benches: Mapping[str, Callable[[], Result]] = {"wfc": self._wfc, "env": self._env}
         result, show = lookup(benches, self.name, what="benchmark")()
         if self.json:
             print(json.dumps(result))
         else:
             show()
+
+    def _wfc(self) -> "Result":
+        from dred.benchmarks import wfc
+
+        return wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
+
+    def _env(self) -> "Result":
+        from dred.benchmarks import env
+
+        return env.run(repeats=self.repeats, seed=self.seed)
+
+
+Result = tuple[dict[str, object], Callable[[], None]]  # for JSON, and what prints it as a table

@@ -1,0 +1,170 @@
+"""Steps a second in the gridworld: random actions, views, and a new level at each episode's end.
+
+Ours is one compiled scan. Minigrid plays the same levels with random actions, in one environment,
+and in 32 that Gymnasium steps one after the other. All in one process, the median of repeats.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnasium.vector import SyncVectorEnv
+from jaxtyping import Array, PRNGKeyArray
+
+from dred import progress
+from dred.benchmarks.show import number, print_table
+from dred.envs.gridworld import Gridworld, State
+from dred.envs.minigrid import to_minigrid
+from dred.envs.restart import next_level, play_on, uniform
+from dred.envs.view import World
+from dred.levels import LevelDataset, make
+
+BATCHES = (32, 4096)
+STEPS_PER_RUN = 2**18  # of all agents together
+MINIGRID_STEPS = 1500
+REFERENCE = (32, 15)  # the batch and size to which Minigrid is compared
+
+
+@eqx.filter_jit
+def random_play(
+    env: Gridworld, world: World, state: State, key: PRNGKeyArray, length: int
+) -> tuple[State, Array, Array, Array]:
+    """Play random actions for a while; everything an agent would learn from is computed."""
+    num_agents = state.level.shape[0]
+    key_action, key_chance = jax.random.split(key)
+    actions = jax.random.randint(key_action, (length, num_agents), 0, env.num_actions)
+    chance = jax.random.bits(key_chance, (length, num_agents, 2))
+    restart = next_level(env, uniform(world.start.shape[0]))
+
+    def one(state: State, action: Array, chance: Array) -> Any:  # noqa: ANN401
+        return play_on(env, world, state, action, restart=restart, chance=chance)
+
+    def step(state: State, drawn: tuple[Array, Array]) -> tuple[State, tuple[Array, Array, Array]]:
+        played = jax.vmap(one)(state, *drawn)
+        ended = played.terminated | played.truncated
+        return played.state, (played.view.image, played.reward, ended)
+
+    after, (images, rewards, ended) = jax.lax.scan(step, state, (actions, chance))
+    return after, images, rewards, ended
+
+
+def time_ours(dataset: LevelDataset, batch: int, *, repeats: int, seed: int) -> float:
+    """Steps a second of all agents together."""
+    env = Gridworld()
+    world = env.prepare(dataset.levels)
+    levels = jnp.arange(batch) % len(dataset)
+    chance = jax.random.bits(jax.random.key(seed), (batch,))
+    state = jax.vmap(partial(_begin, env, world))(levels, chance)
+    length = STEPS_PER_RUN // batch
+    times: list[float] = []
+    for repeat in range(repeats + 1):  # the first run compiles
+        begun = time.perf_counter()
+        jax.block_until_ready(random_play(env, world, state, jax.random.key(repeat), length))
+        times.append(time.perf_counter() - begun)
+    return batch * length / statistics.median(times[1:])
+
+
+def _begin(env: Gridworld, world: World, level: Array, chance: Array) -> State:
+    return env.begin(world, level, chance=chance)
+
+
+def time_minigrid(dataset: LevelDataset, count: int, *, seed: int) -> float:
+    """Steps a second of Minigrid in this many environments, one after the other."""
+    random = np.random.default_rng(seed)
+
+    def build(index: int) -> gymnasium.Env[Any, Any]:
+        # Observations without the mission text, which has no place in a batch.
+        return gymnasium.wrappers.FilterObservation(
+            to_minigrid(dataset[index % len(dataset)]), ("image", "direction")
+        )
+
+    envs = SyncVectorEnv([partial(build, index) for index in range(count)])
+    envs.reset(seed=seed)
+    rounds = max(1, MINIGRID_STEPS // count)
+    actions = random.integers(0, 7, size=(rounds, count))
+    begun = time.perf_counter()
+    for row in actions:
+        envs.step(row)
+    return rounds * count / (time.perf_counter() - begun)
+
+
+def time_one_minigrid(dataset: LevelDataset, *, seed: int) -> float:
+    """Steps a second of one Minigrid environment without anything around it."""
+    env = to_minigrid(dataset[0])
+    env.reset(seed=seed)
+    actions = np.random.default_rng(seed).integers(0, 7, size=MINIGRID_STEPS).tolist()
+    begun = time.perf_counter()
+    for action in actions:
+        _, _, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            env.reset()
+    return MINIGRID_STEPS / (time.perf_counter() - begun)
+
+
+def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:
+    """Measure; the result for JSON, and a function that prints it as a table."""
+    with progress.bar("measuring", 2 * len(BATCHES) + 2, unit="parts") as advance:
+        sets = {15: make("cave-escape-train", seed=seed)}
+        sets[45] = make("cave-escape-hardcore", count=36, seed=seed)
+        ours: dict[tuple[int, int], float] = {}
+        for size, dataset in sets.items():
+            for batch in BATCHES:
+                ours[batch, size] = time_ours(dataset, batch, repeats=max(3, repeats), seed=seed)
+                advance(1)
+        theirs = {1: time_one_minigrid(sets[15], seed=seed)}
+        advance(1)
+        theirs[32] = time_minigrid(sets[15], 32, seed=seed)
+        advance(1)
+    rows = [
+        {
+            "batch": batch,
+            "size": size,
+            "steps_per_second": rate,
+            "microseconds_per_step": 1e6 * batch / rate,
+            "times_minigrid": rate / max(theirs.values()),
+        }
+        for (batch, size), rate in ours.items()
+    ]
+    ratios = {str(batch): ours[batch, 15] / ours[batch, 45] for batch in BATCHES}
+    result: dict[str, object] = {
+        "benchmark": "env",
+        "ours": rows,
+        "minigrid_steps_per_second": {str(count): rate for count, rate in theirs.items()},
+        "cost_of_45_over_15": ratios,
+    }
+    return result, partial(show, rows, theirs, ratios)
+
+
+def show(rows: list[dict[str, Any]], theirs: dict[int, float], ratios: dict[str, float]) -> None:
+    """Print the result as tables."""
+    table = [
+        (
+            f"dred, {row['batch']} agents, {row['size']}×{row['size']}",
+            number(row["steps_per_second"], "{:,.0f}"),
+            number(row["microseconds_per_step"], "{:.1f}"),
+            number(row["times_minigrid"], "{:,.0f}×"),
+        )
+        for row in rows
+    ]
+    best = max(theirs.values())
+    table += [
+        (
+            f"minigrid, {count} environment{'s' * (count > 1)}, 15×15",
+            number(rate, "{:,.0f}"),
+            number(1e6 * count / rate, "{:.1f}"),
+            number(rate / best, "{:.1f}×"),
+        )
+        for count, rate in theirs.items()
+    ]
+    title = "Random actions, with views and restarts in new levels"
+    headings = ("", "steps/s", "µs for all to step", "of minigrid's best")
+    print_table(title, headings, table)
+    for batch, ratio in ratios.items():
+        print(f"a 45×45 step costs {ratio:.2f} times a 15×15 step ({batch} agents)")

@@ -1,0 +1,104 @@
+"""`dred play`: walk through a level in the terminal."""
+
+import os
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from dred.errors import ConfigError, DatasetError
+
+ESCAPES = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left"}
+LETTERS = {"w": "up", "a": "left", "d": "right"}
+
+
+@dataclass(frozen=True)
+class Play:
+    """Walk through a level with the arrow keys, seeing all of it or only what the agent sees.
+
+    For example:
+      dred play train.npz --level 7
+      dred play train.npz --only-view
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+    """A set of levels (.npz)."""
+    level: int = 0
+    """Which level to begin with."""
+    only_view: bool = False
+    """Begin with only what the agent sees; `v` changes that."""
+    seed: int = 0
+    """Decides headings that levels leave open."""
+
+    def run(self) -> None:
+        """Play until `q`."""
+        from dred.config import check_seed
+        from dred.levels import load
+
+        check_seed(self.seed)
+        dataset = load(self.file)
+        if not 0 <= self.level < len(dataset):
+            raise DatasetError(
+                f"There is no level {self.level} in {self.file}: it has levels 0 to "
+                f"{len(dataset) - 1}."
+            )
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise ConfigError(
+                "dred play needs a terminal to read keys from and draw in. To see a level without "
+                "one, use `dred levels show FILE --level N --out level.png`."
+            )
+        from dred.envs.terminal import walk
+
+        with raw_terminal():
+            walk(
+                dataset,
+                number=self.level,
+                only_view=self.only_view,
+                seed=self.seed,
+                keys=pressed_keys(),
+                show=show,
+            )
+
+
+def show(frame: str) -> None:
+    """Draw a frame over the last one."""
+    sys.stdout.write("\x1b[H\x1b[2J" + frame.replace("\n", "\r\n") + "\r\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def raw_terminal() -> Generator[None]:
+    """Read keys as they are pressed, on a screen of our own; everything is put back at the end."""
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setcbreak(sys.stdin)
+        sys.stdout.write("\x1b[?1049h\x1b[?25l")
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        sys.stdout.write("\x1b[?25h\x1b[?1049l")
+        sys.stdout.flush()
+
+
+def pressed_keys() -> Iterator[str]:
+    """Names of keys as they are pressed, until the input ends."""
+    while data := os.read(sys.stdin.fileno(), 32).decode(errors="ignore"):
+        yield from split_keys(data)
+
+
+def split_keys(data: str) -> Iterator[str]:
+    """The keys in what a terminal sends, which may be several at once."""
+    while data:
+        escape = next((code for code in ESCAPES if data.startswith(code)), "")
+        if escape:
+            yield ESCAPES[escape]
+        else:
+            yield LETTERS.get(data[0].lower(), data[0].lower())
+        data = data[len(escape) or 1 :]
