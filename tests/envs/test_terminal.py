@@ -54,6 +54,13 @@ def test_lava_is_said_and_r_begins_again_and_n_the_next_level():
     assert game.number == 0
 
 
+def test_again_begins_with_the_heading_it_had():
+    levels = from_levels([from_text("S..\n...\n..G")])
+    frames = []
+    walk(levels, number=0, only_view=False, seed=4, keys=iter("rrrr"), show=frames.append)
+    assert len(set(frames)) == 1
+
+
 def test_only_what_the_agent_sees_can_be_shown():
     _, (hidden, shown) = walked(["v"], only_view=True)
     assert "··" in hidden
@@ -61,7 +68,14 @@ def test_only_what_the_agent_sees_can_be_shown():
 
 
 def test_keys_come_one_or_several_at_a_time():
-    assert list(split_keys("\x1b[A\x1b[DWq")) == ["up", "left", "up", "q"]
+    assert split_keys("\x1b[A\x1b[DWq") == (["up", "left", "up", "q"], "")
+    assert split_keys("\x1bOA\x1b[1;5D\x1b[3~n") == (["up", "n"], "")  # others are ignored
+    held = "\x1b[A" * 12
+    for cut in range(len(held)):  # a read may end in the middle of a key
+        first, rest = split_keys(held[:cut])
+        second, rest = split_keys(rest + held[cut:])
+        assert first + second == ["up"] * 12
+        assert rest == ""
 
 
 def test_without_a_terminal_it_says_what_to_do_instead(tmp_path):

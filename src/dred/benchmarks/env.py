@@ -24,12 +24,11 @@ from dred.envs.gridworld import Gridworld, State
 from dred.envs.minigrid import to_minigrid
 from dred.envs.restart import next_level, play_on, uniform
 from dred.envs.view import World
-from dred.levels import LevelDataset, make
+from dred.levels import LevelDataset, concatenate, make
 
 BATCHES = (32, 4096)
 STEPS_PER_RUN = 2**18  # of all agents together
 MINIGRID_STEPS = 1500
-REFERENCE = (32, 15)  # the batch and size to which Minigrid is compared
 
 
 @eqx.filter_jit
@@ -110,29 +109,38 @@ def time_one_minigrid(dataset: LevelDataset, *, seed: int) -> float:
 
 def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:
     """Measure; the result for JSON, and a function that prints it as a table."""
-    with progress.bar("measuring", 2 * len(BATCHES) + 2, unit="parts") as advance:
-        sets = {15: make("cave-escape-train", seed=seed)}
-        sets[45] = make("cave-escape-hardcore", count=36, seed=seed)
-        ours: dict[tuple[int, int], float] = {}
-        for size, dataset in sets.items():
+    with progress.bar("measuring", 3 * len(BATCHES) + 2, unit="parts") as advance:
+        train, test = make("cave-escape-train", seed=seed), make("cave-escape-test", seed=seed)
+        sets = {
+            "15×15, 512 levels": train,
+            "15×15, 2560 levels": concatenate([train, test]),  # as much memory as …
+            "45×45, 216 levels": make("cave-escape-hardcore", seed=seed),  # … this
+        }
+        ours: dict[tuple[str, int], float] = {}
+        for name, dataset in sets.items():
             for batch in BATCHES:
-                ours[batch, size] = time_ours(dataset, batch, repeats=max(3, repeats), seed=seed)
+                ours[name, batch] = time_ours(dataset, batch, repeats=max(5, repeats), seed=seed)
                 advance(1)
-        theirs = {1: time_one_minigrid(sets[15], seed=seed)}
+        theirs = {1: time_one_minigrid(train, seed=seed)}
         advance(1)
-        theirs[32] = time_minigrid(sets[15], 32, seed=seed)
+        theirs[32] = time_minigrid(train, 32, seed=seed)
         advance(1)
     rows = [
         {
             "batch": batch,
-            "size": size,
+            "levels": name,
             "steps_per_second": rate,
             "microseconds_per_step": 1e6 * batch / rate,
             "times_minigrid": rate / max(theirs.values()),
         }
-        for (batch, size), rate in ours.items()
+        for (name, batch), rate in ours.items()
     ]
-    ratios = {str(batch): ours[batch, 15] / ours[batch, 45] for batch in BATCHES}
+    small, same_memory, large = sets
+    ratios = {
+        f"{batch} agents, against {base}": ours[base, batch] / ours[large, batch]
+        for batch in BATCHES
+        for base in (small, same_memory)
+    }
     result: dict[str, object] = {
         "benchmark": "env",
         "ours": rows,
@@ -146,7 +154,7 @@ def show(rows: list[dict[str, Any]], theirs: dict[int, float], ratios: dict[str,
     """Print the result as tables."""
     table = [
         (
-            f"dred, {row['batch']} agents, {row['size']}×{row['size']}",
+            f"dred, {row['batch']} agents, {row['levels']}",
             number(row["steps_per_second"], "{:,.0f}"),
             number(row["microseconds_per_step"], "{:.1f}"),
             number(row["times_minigrid"], "{:,.0f}×"),
@@ -166,5 +174,5 @@ def show(rows: list[dict[str, Any]], theirs: dict[int, float], ratios: dict[str,
     title = "Random actions, with views and restarts in new levels"
     headings = ("", "steps/s", "µs for all to step", "of minigrid's best")
     print_table(title, headings, table)
-    for batch, ratio in ratios.items():
-        print(f"a 45×45 step costs {ratio:.2f} times a 15×15 step ({batch} agents)")
+    for which, ratio in ratios.items():
+        print(f"a 45×45 step costs {ratio:.2f} times a 15×15 step ({which})")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from dred.errors import ConfigError, lookup
+from dred.errors import ConfigError, DredError, lookup
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,13 @@ class Bench:
         return wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
 
     def _env(self) -> "Result":
-        from dred.benchmarks import env
-
+        try:
+            from dred.benchmarks import env
+        except ModuleNotFoundError as error:
+            raise DredError(
+                f"The comparison needs the package {error.name!r}, which is not installed. Install "
+                "it with: pip install 'dred[gym]'"
+            ) from None
         return env.run(repeats=self.repeats, seed=self.seed)
 
 

@@ -1,6 +1,7 @@
 """`dred play`: walk through a level in the terminal."""
 
 import os
+import re
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ import tyro
 
 from dred.errors import ConfigError, DatasetError
 
-ESCAPES = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left"}
+ESCAPE = re.compile(r"\x1b[\[O](?P<numbers>[0-9;]*)(?P<letter>[A-Za-z~])")  # one whole key
+BEGUN = re.compile(r"\x1b([\[O][0-9;]*)?")  # the first part of one
+ARROWS = {"A": "up", "C": "right", "D": "left"}
 LETTERS = {"w": "up", "a": "left", "d": "right"}
 
 
@@ -89,16 +92,23 @@ def raw_terminal() -> Generator[None]:
 
 def pressed_keys() -> Iterator[str]:
     """Names of keys as they are pressed, until the input ends."""
-    while data := os.read(sys.stdin.fileno(), 32).decode(errors="ignore"):
-        yield from split_keys(data)
+    rest = ""
+    while data := os.read(sys.stdin.fileno(), 256).decode(errors="ignore"):
+        names, rest = split_keys(rest + data)
+        yield from names
 
 
-def split_keys(data: str) -> Iterator[str]:
-    """The keys in what a terminal sends, which may be several at once."""
+def split_keys(data: str) -> tuple[list[str], str]:
+    """The keys in what a terminal sends, and the beginning of one that is not complete yet."""
+    names: list[str] = []
     while data:
-        escape = next((code for code in ESCAPES if data.startswith(code)), "")
-        if escape:
-            yield ESCAPES[escape]
+        whole = ESCAPE.match(data)
+        if whole:
+            names.append(ARROWS.get(whole["letter"], "") if not whole["numbers"] else "")
+            data = data[whole.end() :]
+        elif BEGUN.fullmatch(data):
+            return names, data
         else:
-            yield LETTERS.get(data[0].lower(), data[0].lower())
-        data = data[len(escape) or 1 :]
+            names.append(LETTERS.get(data[0].lower(), data[0].lower()))
+            data = data[1:]
+    return [name for name in names if name], ""

@@ -4,14 +4,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from dred.envs.protocol import Move
-from dred.envs.view import GOAL, VIEW, View, World, draw_image, middle_tile, prepare, read_lines
+from dred.envs.view import (
+    GOAL,
+    VIEW,
+    View,
+    World,
+    draw_image,
+    is_concrete,
+    middle_tile,
+    prepare,
+    read_lines,
+)
 from dred.errors import ConfigError, DatasetError
-from dred.levels.level import ANY_HEADING, LAVA, WALL, Level, problems
+from dred.levels.level import ANY_HEADING, LAVA, WALL, Level, as_batch
 
 LEFT, RIGHT, FORWARD = range(3)  # actions 3 to 6 do nothing, and take a step
 NUM_ACTIONS = 7
@@ -64,8 +73,9 @@ class Gridworld(eqx.Module):
     """T; in proportion to the level's area if not given: 250 for 15×15 with the border."""
 
     def __check_init__(self) -> None:
-        if self.max_steps is not None and self.max_steps < 1:
-            raise ConfigError(f"max_steps (={self.max_steps}) must be at least 1.")
+        given = self.max_steps
+        if given is not None and (type(given) is not int or given < 1):
+            raise ConfigError(f"max_steps (={given!r}) must be a whole number, at least 1.")
 
     @property
     def num_actions(self) -> int:
@@ -82,17 +92,18 @@ class Gridworld(eqx.Module):
 
     def begin(self, world: World, level: Int[Array, ""], *, chance: UInt32[Array, ""]) -> State:
         """An agent at the start of one level of a world; `chance` decides an open heading."""
-        row, column = world.start[level, 0], world.start[level, 1]
         given = world.heading[level]
         drawn = (chance % jnp.uint32(4)).astype(jnp.int32)
-        heading = jnp.where(given == ANY_HEADING, drawn, given)
+        return self.start(world, level, jnp.where(given == ANY_HEADING, drawn, given))
+
+    def start(self, world: World, level: Int[Array, ""], heading: Int[Array, ""]) -> State:
+        """An agent at the start of one level, with this heading."""
+        row, column = world.start[level, 0], world.start[level, 1]
         return State(level, row, column, heading, heading, jnp.zeros((), jnp.int32))
 
     def restart(self, world: World, state: State) -> State:
         """The agent at the start of the level it is in, with the heading it began it with."""
-        row, column = world.start[state.level, 0], world.start[state.level, 1]
-        first = state.first_heading
-        return State(state.level, row, column, first, first, jnp.zeros((), jnp.int32))
+        return self.start(world, state.level, state.first_heading)
 
     def look(self, world: World, state: State) -> View:
         """What the agent sees."""
@@ -130,14 +141,24 @@ class Gridworld(eqx.Module):
 
     def reset_to(self, level: Level, *, key: PRNGKeyArray) -> tuple[Episode, View]:
         """An agent at the start of this level, and what it sees."""
-        check_level(level)
-        world = prepare(as_traceable_batch(level))
+        if level.tiles.ndim != 2:
+            raise DatasetError(
+                "reset_to takes one level, such as dataset[0]. For a batch use "
+                "jax.vmap(env.reset_to), or env.prepare and env.begin."
+            )
+        world = prepare(as_batch(level) if is_concrete(*level) else as_traceable_batch(level))
         agent = self.begin(world, jnp.zeros((), jnp.int32), chance=jax.random.bits(key))
         return Episode(world, agent), self.look(world, agent)
 
     def step(self, state: Episode, action: ArrayLike, *, key: PRNGKeyArray | None = None) -> Step:
-        """Act once. `key` is not needed: nothing in this environment is left to chance."""
+        """Act once. `key` is not needed: nothing in this environment is left to chance.
+
+        Actions that do not exist are an error if their values are known; while JAX traces, they
+        are not, and such actions do nothing.
+        """
         check_actions(action)
+        if jnp.ndim(action) != 0:
+            raise ConfigError("step takes one action; for a batch use jax.vmap(env.step).")
         move = self.move(state.world, state.agent, jnp.asarray(action, jnp.int32))
         view = self.look(state.world, move.state)
         after = Episode(state.world, move.state)
@@ -152,26 +173,6 @@ def time_limit(height: int, width: int) -> int:
 def as_traceable_batch(level: Level) -> Level:
     """A batch of one level, whose parts may be traced by JAX."""
     return Level(*(jnp.asarray(part)[None] for part in level))
-
-
-def is_concrete(*parts: object) -> bool:
-    """Whether these are values and not JAX's placeholders for values."""
-    return not any(isinstance(part, Tracer) for part in parts)
-
-
-def check_level(level: Level) -> None:
-    """Stop at a level that cannot be played, if its values are known already."""
-    if not is_concrete(*level):
-        return
-    values = Level(*(np.asarray(part) for part in level))
-    if values.tiles.ndim != 2 or values.start.shape != (2,) or values.goal.shape != (2,):
-        raise DatasetError(
-            "reset_to takes one level: tiles [height, width], goal and start [2]. These have "
-            f"{list(values.tiles.shape)}, {list(values.goal.shape)}, {list(values.start.shape)}. "
-            "For a batch use jax.vmap(env.reset_to), or env.prepare and env.begin."
-        )
-    if found := problems(values):
-        raise DatasetError(f"This level cannot be played: {'; '.join(found)}.")
 
 
 def check_actions(action: object) -> None:

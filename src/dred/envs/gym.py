@@ -2,11 +2,14 @@
 
 One environment (`CaveEscape`) or many in one compiled call (`CaveEscapeVector`), over any set of
 levels. Both are `gymnasium.make("dred/CaveEscape-v0", levels=…)` and `make_vec` with the same name.
+
+JAX does not survive a fork, so Gymnasium's own asynchronous vector environment needs
+`context="spawn"`; `CaveEscapeVector` is faster anyway.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, SupportsIndex, cast
+from typing import Any, cast
 
 import gymnasium
 import jax
@@ -34,7 +37,7 @@ Observation = dict[str, Any]
 def as_dataset(levels: Levels) -> LevelDataset:
     """A set of levels from whatever stands for one: a set, a level, several, or a file's name."""
     if isinstance(levels, LevelDataset):
-        return levels
+        return levels  # `prepare` checks its levels
     if isinstance(levels, str | Path):
         return load(levels)
     return from_levels([levels] if isinstance(levels, Level) else levels)
@@ -60,10 +63,7 @@ class _Core:
     def _begin(
         self, world: World, level: Int[Array, ""], heading: Int[Array, ""]
     ) -> tuple[State, View]:
-        chance = heading.astype(jnp.uint32)
-        state = self.env.begin(world, level, chance=chance)
-        given = jnp.where(heading >= 0, heading, state.heading)
-        state = State(level, state.row, state.column, given, given, state.time)
+        state = self.env.start(world, level, heading)
         return state, self.env.look(world, state)
 
     def _play(
@@ -127,7 +127,7 @@ def _spread(
 
 def _observation(view: View) -> Observation:
     return {
-        "image": np.asarray(view.image),
+        "image": np.array(view.image),  # a copy, which callers may write to
         "direction": np.asarray(view.direction).astype(np.int64),
     }
 
@@ -171,13 +171,18 @@ class CaveEscape(gymnasium.Env[Observation, np.int64]):
         self._state, view = self._core.begin(self._core.world, level, heading)
         return self._first(view), {"level": int(level[0]), "heading": int(heading[0])}
 
-    def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(
+        self,
+        action: Any,  # noqa: ANN401  (a whole number, or an array of one)
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act once."""
         check_actions(action)
+        if np.size(action) != 1:
+            raise ConfigError(f"There is one agent; give one action, not {np.size(action)}.")
         move, view = self._core.play(
             self._core.world,
             self._playing,
-            np.array([int(action)], np.int32),
+            np.asarray(action, np.int32).reshape(1),
             np.array([False]),
             np.zeros(1, np.int32),
             np.zeros(1, np.int32),
@@ -222,9 +227,18 @@ class CaveEscapeVector(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-    def __init__(self, levels: Levels, num_envs: int = 1, max_steps: int | None = None) -> None:
+    def __init__(
+        self,
+        levels: Levels,
+        num_envs: int = 1,
+        max_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
         if num_envs < 1:
             raise ConfigError(f"num_envs (={num_envs}) must be at least 1.")
+        if render_mode is not None:
+            raise ConfigError("Many environments at once are not drawn. Use make_gym to see one.")
+        self.render_mode = None
         self._core = _Core(levels, max_steps)
         self.num_envs = num_envs
         self.single_observation_space = observation_space()
@@ -271,13 +285,21 @@ class CaveEscapeVector(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             heading,
         )
         self._state = move.state
-        reward, terminated, truncated, playing = cast(
+        reward, terminated, truncated, playing, first = cast(
             "tuple[NDArray[Any], ...]",
-            jax.device_get((move.reward, move.terminated, move.truncated, move.state.level)),
+            jax.device_get(
+                (
+                    move.reward,
+                    move.terminated,
+                    move.truncated,
+                    move.state.level,
+                    move.state.first_heading,
+                )
+            ),
         )
         self._ended = terminated | truncated
-        rewards = reward.astype(np.float64)
-        return _observation(view), rewards, terminated, truncated, {"level": playing}
+        info = {"level": playing, "heading": first}
+        return _observation(view), reward.astype(np.float64), terminated, truncated, info
 
 
 def make_gym(

@@ -9,9 +9,11 @@ from minigrid.core.mission import MissionSpace
 from minigrid.core.world_object import Floor, Goal, Lava, Wall
 from minigrid.minigrid_env import MiniGridEnv
 
-from dred.envs.gridworld import time_limit
+from dred.envs.gridworld import Gridworld, time_limit
+from dred.envs.view import check_levels
+from dred.errors import ConfigError, DatasetError
 from dred.levels.importers import MINIGRID_AGENT, from_minigrid
-from dred.levels.level import ANY_HEADING, LAVA, MOSS, WALL, Level
+from dred.levels.level import ANY_HEADING, LAVA, MOSS, WALL, Level, as_batch
 
 OBJECTS = {WALL: Wall, LAVA: Lava, MOSS: Floor}
 
@@ -27,6 +29,10 @@ class LevelEnv(MiniGridEnv):
         heading: int | None = None,
         **options: Any,  # noqa: ANN401  (Minigrid's own)
     ) -> None:
+        check_levels(as_batch(level))
+        limit = Gridworld(max_steps=max_steps).max_steps  # checks it
+        if heading is not None and not ANY_HEADING <= heading <= 3:
+            raise ConfigError(f"heading (={heading}) must be 0 to 3, or −1 for any.")
         self.level = level
         self.first_heading = int(level.heading) if heading is None else heading
         height, width = level.tiles.shape
@@ -34,7 +40,7 @@ class LevelEnv(MiniGridEnv):
             mission_space=MissionSpace(mission_func=lambda: "reach the goal"),
             width=width + 2,
             height=height + 2,
-            max_steps=max_steps or time_limit(height, width),
+            max_steps=limit or time_limit(height, width),
             agent_view_size=5,
             see_through_walls=True,
             **options,
@@ -73,9 +79,13 @@ def level_of(environment: gymnasium.Env[Any, Any]) -> Level:
     """The level that a Minigrid environment is in now, from where its agent stands.
 
     Takes grids of empty cells, walls, floor, lava and one goal, with a wall around; anything else
-    is an error that names it.
+    is an error that names it. What lies under the agent is not kept: a start is an empty cell.
     """
-    inner = cast(MiniGridEnv, environment.unwrapped)
+    inner = environment.unwrapped
+    if not isinstance(inner, MiniGridEnv):
+        raise DatasetError(f"{inner} is not a Minigrid environment, so it has no level.")
+    if cast("object", inner.agent_pos) is None:  # before the first reset
+        raise DatasetError("The environment has no level yet: call its reset() first.")
     encoding = inner.grid.encode()
     column, row = inner.agent_pos
     encoding[column, row] = (MINIGRID_AGENT, 0, inner.agent_dir)

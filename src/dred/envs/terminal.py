@@ -12,7 +12,7 @@ from dred.levels.dataset import LevelDataset
 from dred.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
 from dred.levels.render import AGENT_COLOUR, GOAL_COLOUR, PALETTE
 
-HELP = "← → turn   ↑ walk   v see all / only what the agent sees   r again   n next level   q quit"
+HELP = "← → turn  ↑ walk  v all or only the view  r again  n next level  q quit"
 GLYPHS = {EMPTY: "  ", WALL: "  ", LAVA: "~~", MOSS: ",,"}
 ARROWS = ("▶ ", "▼ ", "◀ ", "▲ ")
 HIDDEN = (0, 0, 0)
@@ -88,7 +88,8 @@ class Walk:
             self.only_view = not game.only_view
             return replace(game, only_view=self.only_view)
         if key == "r":
-            return self.begin(game.number)
+            episode, _ = self.env.reset_to(game.level, key=self.key)
+            return Game(game.number, game.level, episode, game.only_view)
         if key == "n":
             return self.begin((game.number + 1) % len(self.dataset))
         if key not in ACTIONS or game.over:
