@@ -16,6 +16,7 @@ from dred.commands import levels
 from dred.commands.bench import Bench
 from dred.commands.demo import Demo
 from dred.commands.play import Play
+from dred.commands.train import Resume, Train
 from dred.errors import DredError
 
 
@@ -30,7 +31,14 @@ class Runs(Protocol):
 
 Verbs = Mapping[str, "type[Runs] | Verbs"]
 
-COMMANDS: Verbs = {"demo": Demo, "levels": levels.VERBS, "play": Play, "bench": Bench}
+COMMANDS: Verbs = {
+    "demo": Demo,
+    "levels": levels.VERBS,
+    "play": Play,
+    "train": Train,
+    "resume": Resume,
+    "bench": Bench,
+}
 ABOUT = {
     "": "Train reinforcement-learning agents that work in levels they have never seen. "
     "Every command takes --help; add --debug to any to see where an error came from.",

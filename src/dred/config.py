@@ -140,6 +140,98 @@ class DatasetConfig:
             )
 
 
+@dataclass(frozen=True)
+class PPOConfig:
+    """How the agent plays and learns. The defaults are those of the paper's released settings."""
+
+    num_envs: int = 36
+    """Levels played side by side."""
+    num_steps: int = 256
+    """Steps of each agent between two times of learning."""
+    epochs: int = 5
+    """Passes over what was played."""
+    num_minibatches: int = 1
+    """Pieces of each pass. Must divide `num_envs`, so that sequences stay whole."""
+    learning_rate: float = 1e-4
+    """Of Adam."""
+    final_learning_rate: float = 1.0
+    """Share of the learning rate that is left at the end; it falls linearly."""
+    adam_epsilon: float = 1e-5
+    """ε of Adam."""
+    max_gradient_norm: float = 0.5
+    """Longer gradients are shortened to this."""
+    discount: float = 0.995
+    """γ: what a reward is worth if it comes one step later."""
+    trace: float = 0.95
+    """λ of generalised advantage estimation."""
+    clip: float = 0.2
+    """ε of PPO: how far the policy's ratio, and the value, may move in one time of learning."""
+    value_coefficient: float = 0.5
+    """Weight of the value loss."""
+    entropy_coefficient: float = 0.0
+    """Weight of the policy's entropy, which is encouraged."""
+    bootstrap: bool = False
+    """Count what would have come after a time-out or the end of a rollout, as the critic expects
+    it. As released, nothing after them counts."""
+    hidden_size: int = 256
+    """Of the LSTM."""
+
+    @property
+    def transitions_per_update(self) -> int:
+        """Steps of all agents between two times of learning."""
+        return self.num_envs * self.num_steps
+
+    def __post_init__(self) -> None:
+        for name in ("num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        if self.num_envs % self.num_minibatches:
+            raise ConfigError(
+                f"num_minibatches (={self.num_minibatches}) must divide num_envs "
+                f"(={self.num_envs}), so that sequences stay whole."
+            )
+
+
+@dataclass(frozen=True)
+class MethodConfig:
+    """A method is a record: where its levels come from. Everything else is shared."""
+
+    name: str
+    """What it is called on the command line."""
+    levels: Literal["dataset", "random"]
+    """dataset: drawn uniformly from the dataset at each episode's start. random: new random levels
+    for each update, each played by one agent until the next."""
+    max_clutter: int = 60
+    """random: fewer tiles than this are put into an empty room."""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A training run."""
+
+    method: MethodConfig
+    """Where levels come from."""
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    """How the agent plays and learns."""
+    num_updates: int = 27_000
+    """How often it learns."""
+    chunk: int = 10
+    """Updates in one compiled call; metrics are written and the run can stop after each."""
+    checkpoint_every: int = 100
+    """Updates between checkpoints, rounded up to whole chunks."""
+    keep_checkpoints: int = 3
+    """How many of the last ones are kept."""
+    evaluate_every: int = 250
+    """Updates between evaluations, rounded up to whole chunks; 0 for none but the last."""
+    evaluate_levels: int = 512
+    """Levels of each set in such an evaluation, at most."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_updates", "chunk", "checkpoint_every", "keep_checkpoints"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+
+
 def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
     """The record of this kind that a table of a TOML file describes.
 

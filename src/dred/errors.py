@@ -23,6 +23,10 @@ class DatasetError(DredError):
     """Levels, or a file of levels, that are not what they should be."""
 
 
+class CheckpointError(DredError):
+    """A saved state that cannot be restored."""
+
+
 class UnknownNameError(ConfigError):
     """A name that is not in a list of choices."""
 

@@ -1,0 +1,1 @@
+"""The learner: a recurrent actor and critic, and how it plays and learns."""

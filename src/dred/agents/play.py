@@ -1,0 +1,112 @@
+"""Playing: a batch of agents in their levels for a number of steps."""
+
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from dred.agents.categorical import gumbel_noise, log_prob, sample
+from dred.agents.lstm import Memory
+from dred.agents.network import ActorCritic
+from dred.envs.protocol import Environment
+from dred.envs.restart import Restart, choose
+
+WorldT = TypeVar("WorldT")
+StateT = TypeVar("StateT")
+ViewT = TypeVar("ViewT")
+
+
+class Rollout(eqx.Module, Generic[ViewT]):
+    """What a batch of agents saw, did and received. Row t is step t."""
+
+    view: ViewT  # leaves [time, env, …]
+    begins: Bool[Array, "time env"]  # an episode begins with this view
+    level: Int[Array, "time env"]  # of the world
+    action: Int[Array, "time env"]
+    log_prob: Float[Array, "time env"]  # of the action, when it was chosen
+    reward: Float[Array, "time env"]
+    terminated: Bool[Array, "time env"]
+    truncated: Bool[Array, "time env"]
+    value: Float[Array, "time+1 env"]  # expected at each view, and after the last step
+    end_value: Float[Array, "time env"]
+    """Expected of the view in which an episode ran out of time; 0 elsewhere, or if not asked."""
+
+    @property
+    def ended(self) -> Bool[Array, "time env"]:
+        """Where an episode ended."""
+        return self.terminated | self.truncated
+
+
+def play(
+    network: ActorCritic,
+    environment: Environment[Any, WorldT, StateT, Any],
+    world: WorldT,
+    state: StateT,
+    *,
+    length: int,
+    restart: Restart[WorldT, StateT],
+    value_ends: bool,
+    key: PRNGKeyArray,
+) -> Rollout[Any]:
+    """Play from the given states, which must be those of new episodes, with empty memories.
+
+    With `value_ends`, the critic also judges the last view of episodes that run out of time, which
+    costs a second look and a second pass of the network at each step.
+    """
+    first = jax.vmap(lambda one: environment.look(world, one))(state)
+    num_envs = jax.tree.leaves(state)[0].shape[0]
+    key_action, key_chance = jax.random.split(key)
+    noise = gumbel_noise((length, num_envs, environment.num_actions), key=key_action)
+    chance = jax.random.bits(key_chance, (length, num_envs, 2))
+
+    def look(state: StateT) -> Any:  # noqa: ANN401  (whatever the environment shows)
+        return jax.vmap(lambda one: environment.look(world, one))(state)
+
+    def step(
+        carry: tuple[StateT, Any, Memory, Array], drawn: tuple[Array, Array]
+    ) -> tuple[tuple[StateT, Any, Memory, Array], tuple[Any, ...]]:
+        state, view, memory, begins = carry
+        noise_t, chance_t = drawn
+        memory = forget(memory, begins)
+        memory, judged = network.step(memory, view)
+        action = sample(judged.logits, noise_t)
+        moves = jax.vmap(lambda one, a: environment.move(world, one, a))(state, action)
+        ended = moves.terminated | moves.truncated
+        end_value = jnp.zeros_like(judged.value)
+        if value_ends:
+            _, last = network.step(memory, look(moves.state))
+            end_value = jnp.where(moves.truncated & ~moves.terminated, last.value, 0.0)
+        begun = jax.vmap(lambda one, c: restart(world, one, c))(moves.state, chance_t)
+        after = jax.vmap(choose)(ended, begun, moves.state)
+        row = (
+            view,
+            begins,
+            level_of(state),
+            action,
+            log_prob(judged.logits, action),
+            moves.reward,
+            moves.terminated,
+            moves.truncated,
+            judged.value,
+            end_value,
+        )
+        return (after, look(after), memory, ended), row
+
+    start = (state, first, network.lstm.empty(num_envs), jnp.ones(num_envs, jnp.bool_))
+    (_, view, memory, begins), rows = jax.lax.scan(step, start, (noise, chance))
+    _, judged = network.step(forget(memory, begins), view)
+    value = jnp.concatenate([rows[8], judged.value[None]])
+    return Rollout(*rows[:8], value=value, end_value=rows[9])
+
+
+def forget(memory: Memory, begins: Bool[Array, " env"]) -> Memory:
+    """An empty memory where an episode begins."""
+    keep = jnp.where(begins, 0.0, 1.0)[:, None]
+    return Memory(memory.hidden * keep, memory.cell * keep)
+
+
+def level_of(state: Any) -> Int[Array, " env"]:  # noqa: ANN401  (any environment's state)
+    """Which level each agent is in."""
+    return state.level

@@ -1,0 +1,146 @@
+"""`dred train` and `dred resume`."""
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from dred.errors import ConfigError, DatasetError
+
+if TYPE_CHECKING:
+    from dred.levels import LevelDataset
+    from dred.runs import Run
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent and write a run folder.
+
+    METHOD is uniform (levels of the dataset, all alike) or dr (new random levels all the time).
+
+    For example:
+      dred train uniform --levels train.npz --held-out test.npz --out runs/u --preset laptop
+      dred train dr --levels train.npz --out runs/dr --preset smoke --seeds 0 1 2
+    """
+
+    method: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="METHOD")]
+    """How levels are chosen."""
+    levels: Path
+    """The dataset of levels (.npz)."""
+    out: Path
+    """The run folder to write. It must not exist yet."""
+    held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """Other levels, to see how the agent does in them while it trains."""
+    preset: str = "laptop"
+    """How much: paper (days), laptop (an hour) or smoke (seconds)."""
+    updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Updates, instead of the preset's number."""
+    seed: int = 0
+    """Another seed gives another run."""
+    seeds: tuple[int, ...] = ()
+    """Several seeds, trained in one program, instead of --seed."""
+
+    def run(self) -> None:
+        """Train from the beginning."""
+        from dred.config import check_seed
+        from dred.levels import load
+        from dred.presets import train_config
+        from dred.runs import create_run
+
+        config = train_config(self.method, self.preset)
+        if self.updates is not None:
+            config = replace(config, num_updates=self.updates)
+        seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
+        if len(set(seeds)) != len(seeds):
+            raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
+        paths = {"train": self.levels, **({"test": self.held_out} if self.held_out else {})}
+        sets = {name: load(path) for name, path in paths.items()}
+        check_sizes(sets)
+        run = create_run(
+            self.out,
+            config=config,
+            seeds=seeds,
+            levels={
+                name: {"path": str(path.resolve()), "digest": sets[name].digest}
+                for name, path in paths.items()
+            },
+            command=sys.argv,
+        )
+        carry_on(run, sets)
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Continue a run that was interrupted, exactly as if it had not been.
+
+    For example:
+      dred resume runs/u
+    """
+
+    path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The run folder."""
+    seed: int = 0
+    """Accepted for uniformity; the run has its own."""
+
+    def run(self) -> None:
+        """Go on from the last checkpoint."""
+        from dred.levels import load
+        from dred.runs import open_run
+
+        run = open_run(self.path)
+        sets: dict[str, LevelDataset] = {}
+        for name, levels in run.facts["levels"].items():
+            sets[name] = load(levels["path"])
+            if sets[name].digest != levels["digest"]:
+                raise DatasetError(
+                    f"{levels['path']} has changed since {self.path} began: its digest was "
+                    f"{levels['digest'][:12]} and is {sets[name].digest[:12]}. Put the old levels "
+                    "back, or start a new run."
+                )
+        carry_on(run, sets)
+
+
+def check_sizes(sets: "dict[str, LevelDataset]") -> None:
+    """Stop at sets of different sizes."""
+    sizes = {dataset.shape for dataset in sets.values()}
+    if len(sizes) > 1:
+        raise DatasetError(f"All levels of a run must have one size; these have {sorted(sizes)}.")
+
+
+def carry_on(run: "Run", sets: "dict[str, LevelDataset]") -> None:
+    """Train a run from where it is, with a progress bar."""
+    from dred import progress
+    from dred.training.train import Progress, Trainer
+
+    trainer = Trainer(run, sets["train"], sets.get("test"))
+    trainer.restore()
+    total, done = trainer.config.num_updates, trainer.num_updates
+    if done >= total:
+        print(f"{run.path} is finished: {total} updates")
+        return
+    run.note(status="running")
+    try:
+        with progress.bar(str(run.path), total, unit="updates", done=done) as advance:
+            last = done
+
+            def tell(now: Progress) -> None:
+                nonlocal last
+                advance(now.num_updates - last)
+                last = now.num_updates
+                tested = (
+                    "" if now.test_solved_rate is None else f"{now.test_solved_rate:.1%} held out"
+                )
+                if tested or now.num_updates == total:
+                    print(
+                        f"update {now.num_updates}: {now.solved_rate:.1%} solved in training, "
+                        f"{tested + ', ' if tested else ''}"
+                        f"{now.transitions_per_second:,.0f} steps/s",
+                        flush=True,
+                    )
+
+            trainer.train(tell=tell)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Saved. Continue with: dred resume {run.path}") from None
+    print(f"{run.path}: {total} updates")

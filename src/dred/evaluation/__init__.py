@@ -1,0 +1,1 @@
+"""How well an agent does in levels, seen and unseen."""

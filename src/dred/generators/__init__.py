@@ -1,0 +1,1 @@
+"""Where new levels come from."""

@@ -1,0 +1,135 @@
+"""What a run folder contains; reading and writing it.
+
+run.json          settings, versions, digests of the levels, command, started, ended, status
+metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
+checkpoints/      the last few states of training
+evaluation/       per-level results
+"""
+
+import dataclasses
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from dred import __version__
+from dred.config import TrainConfig, read_settings
+from dred.errors import ConfigError
+from dred.files import OutputError, cannot_write, write_text
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where states of training are."""
+        return self.path / "checkpoints"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `run.json` says."""
+        try:
+            return json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ConfigError(
+                f"{self.path} is not a run: it has no run.json. Give the folder that was the --out "
+                "of `dred train`."
+            ) from None
+        except ValueError as error:
+            raise ConfigError(f"{self.path}/run.json is damaged: {error}.") from None
+
+    @property
+    def config(self) -> TrainConfig:
+        """The settings it was started with."""
+        settings = cast("dict[str, object]", self.facts["config"])
+        return read_settings(TrainConfig, settings, where=f"{self.path}/run.json")
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds that are trained together."""
+        return tuple(self.facts["seeds"])
+
+    def note(self, **changes: object) -> None:
+        """Change some of the facts in `run.json`."""
+        facts = {**self.facts, **changes}
+        write_text(self.path / "run.json", json.dumps(facts, indent=2, ensure_ascii=False))
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All lines of `metrics.jsonl` that are whole."""
+        try:
+            lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        rows: list[dict[str, Any]] = []
+        for line in lines:
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                break  # the last line, cut short when the run was killed
+        return rows
+
+    def append_metrics(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add lines to `metrics.jsonl`."""
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        try:
+            with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise OutputError(cannot_write(self.path, error)) from error
+
+    def cut_metrics(self, num_updates: int) -> None:
+        """Drop lines that were written after the given update, which will be done again."""
+        kept = [row for row in self.metrics() if row["update"] <= num_updates]
+        text = "".join(f"{json.dumps(row)}\n" for row in kept)
+        write_text(self.path / "metrics.jsonl", text)
+
+
+def open_run(path: str | Path) -> Run:
+    """An existing run."""
+    run = Run(Path(path))
+    _ = run.facts  # says what is wrong if it is none
+    return run
+
+
+def create_run(
+    path: Path,
+    *,
+    config: TrainConfig,
+    seeds: Sequence[int],
+    levels: Mapping[str, Mapping[str, str]],
+    command: Sequence[str],
+) -> Run:
+    """A new run folder; it must not exist yet."""
+    if path.exists():
+        raise ConfigError(
+            f"{path} exists already. Choose another --out, or continue that run with "
+            f"`dred resume {path}`."
+        )
+    facts = {
+        "config": dataclasses.asdict(config),
+        "seeds": list(seeds),
+        "levels": dict(levels),
+        "command": list(command),
+        "versions": {"dred": __version__, "python": platform.python_version()},
+        "started": now(),
+        "ended": None,
+        "status": "running",
+    }
+    try:
+        (path / "checkpoints").mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(cannot_write(path, error)) from error
+    write_text(path / "run.json", json.dumps(facts, indent=2, ensure_ascii=False))
+    return Run(path)
+
+
+def now() -> str:
+    """The time, for `run.json`."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""One update, many updates, and never losing a run."""

@@ -1,0 +1,94 @@
+"""Saving the state of a run, and restoring it exactly. No pickle; a digest tells damage.
+
+A checkpoint is an `.npz` file with one array per leaf of the state, named by its path, and `meta`
+(JSON) with the SHA-256 of them all. It is written under another name and then renamed.
+"""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from dred.errors import CheckpointError
+from dred.files import replacing
+from dred.levels.storage import DAMAGE
+
+StateT = TypeVar("StateT")
+
+
+def path_of(folder: Path, num_updates: int) -> Path:
+    """Where the checkpoint after so many updates is."""
+    return folder / f"update-{num_updates:08d}.npz"
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """All checkpoints of a run, oldest first."""
+    return sorted(folder.glob("update-*.npz"))
+
+
+def save(path: Path, state: Any, *, keep: int) -> None:  # noqa: ANN401  (any pytree)
+    """Write a checkpoint, and remove older ones beyond the last `keep`."""
+    arrays = _arrays_of(state)
+    meta = json.dumps({"format": 1, "digest": _digest(arrays)})
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, meta=np.array(meta), **arrays)
+    for old in checkpoints_in(path.parent)[:-keep]:
+        old.unlink()
+
+
+def load(path: Path, like: StateT) -> StateT:
+    """The state in a checkpoint, which must have the structure and shapes of `like`."""
+    try:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            meta = json.loads(str(archive["meta"]))
+            arrays = {name: archive[name] for name in archive.files if name != "meta"}
+    except (*DAMAGE, zipfile.BadZipFile) as error:
+        raise CheckpointError(
+            f"{path} cannot be read: {error}. It is damaged or cut short."
+        ) from None
+    if meta.get("digest") != _digest(arrays):
+        raise CheckpointError(f"{path} does not match its digest: it was changed or damaged.")
+    expected = _arrays_of(like)
+    for name, array in expected.items():
+        if name not in arrays or arrays[name].shape != array.shape:
+            found = list(arrays[name].shape) if name in arrays else "nothing"
+            raise CheckpointError(
+                f"{path} has {found} for {name}, where these settings need {list(array.shape)}. It "
+                "belongs to a run with other settings."
+            )
+    leaves = [jax.numpy.asarray(arrays[name]) for name in expected]
+    return jax.tree.unflatten(jax.tree.structure(like), leaves)
+
+
+def load_latest(folder: Path, like: StateT) -> tuple[StateT, list[str]] | None:
+    """The newest checkpoint that is whole, and what was wrong with newer ones; None if none is."""
+    warnings: list[str] = []
+    for path in reversed(checkpoints_in(folder)):
+        try:
+            return load(path, like), warnings
+        except CheckpointError as error:
+            warnings.append(f"{error} Falling back to the one before.")
+    return None
+
+
+def _arrays_of(state: Any) -> dict[str, NDArray[np.generic]]:  # noqa: ANN401  (any pytree)
+    leaves, _ = jax.tree.flatten_with_path(state)
+    return {
+        f"{number:03d}{jax.tree_util.keystr(path)}": np.asarray(leaf)
+        for number, (path, leaf) in enumerate(leaves)
+    }
+
+
+def _digest(arrays: dict[str, NDArray[np.generic]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

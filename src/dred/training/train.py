@@ -1,0 +1,237 @@
+"""Many updates, many seeds: compiled chunks, and what is written between them."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from signal import SIGINT, SIGTERM
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from dred.config import TrainConfig
+from dred.envs.view import World
+from dred.evaluation.evaluate import evaluate
+from dred.levels.dataset import LevelDataset
+from dred.runs import Run, now
+from dred.training import checkpoint
+from dred.training.state import (
+    Metrics,
+    Setup,
+    TrainState,
+    key_of_update,
+    new_setup,
+    new_state,
+    run_key,
+)
+from dred.training.update import update
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What to tell about a chunk of updates."""
+
+    num_updates: int
+    solved_rate: float
+    transitions_per_second: float
+    test_solved_rate: float | None
+
+
+def for_each_seed(
+    function: Callable[..., Any], states: TrainState, keys: Key[Array, " seed"]
+) -> Any:  # noqa: ANN401  (what the function gives, with a leading axis)
+    """Apply to every seed in one program. A single seed is not batched, which is faster."""
+    if keys.shape[0] > 1:
+        return jax.vmap(function)(states, keys)
+    one = function(jax.tree.map(lambda leaf: leaf[0], states), keys[0])
+    return jax.tree.map(lambda leaf: leaf[None], one)
+
+
+@partial(jax.jit, static_argnames=("num_updates",), donate_argnums=(0,))
+def train_chunk(
+    states: TrainState,
+    keys: Key[Array, " seed"],
+    dataset: World,
+    setup: Setup,
+    num_updates: int,
+) -> tuple[TrainState, Metrics]:
+    """So many updates for every seed at once."""
+
+    def one_seed(state: TrainState, key: Array) -> tuple[TrainState, Metrics]:
+        def one_update(state: TrainState, _: None) -> tuple[TrainState, Metrics]:
+            key_now = key_of_update(key, state.num_updates)
+            return update(state, dataset=dataset, setup=setup, key=key_now)
+
+        return jax.lax.scan(one_update, state, None, length=num_updates)
+
+    return for_each_seed(one_seed, states, keys)
+
+
+@jax.jit
+def evaluate_chunk(
+    states: TrainState, keys: Key[Array, " seed"], world: World, setup: Setup
+) -> Array:
+    """The share of a world's levels that each seed's agent solves in one try."""
+    levels = jnp.arange(world.start.shape[0])
+
+    def one_seed(state: TrainState, key: Array) -> Array:
+        network = state.learner.network
+        episodes = evaluate(network, setup.environment, world, levels, key=key)
+        return episodes.solved.mean()
+
+    return for_each_seed(one_seed, states, keys)
+
+
+class Trainer:
+    """A run in progress: its state, its levels, and what is written between chunks."""
+
+    def __init__(
+        self, run: Run, dataset: LevelDataset, held_out: LevelDataset | None, *, say: Say = print
+    ) -> None:
+        self.run, self.say = run, say
+        self.config: TrainConfig = run.config
+        self.setup = new_setup(self.config)
+        self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
+        self.states = for_each_seed(
+            lambda state, key: new_state(self.setup, key=key), _nothing(self.keys), self.keys
+        )
+        prepare = self.setup.environment.prepare
+        self.dataset = prepare(dataset.levels)
+        few = self.config.evaluate_levels
+        self.suites = {"train": prepare(dataset[:: max(1, len(dataset) // few)][:few].levels)}
+        if held_out is not None:
+            self.suites["test"] = prepare(held_out[:: max(1, len(held_out) // few)][:few].levels)
+        self.seconds = 0.0
+
+    @property
+    def num_updates(self) -> int:
+        """Updates done."""
+        return int(self.states.num_updates[0])
+
+    def restore(self) -> None:
+        """Go on from the newest checkpoint that is whole, if there is one."""
+        found = checkpoint.load_latest(self.run.checkpoints, self.states)
+        if found is not None:
+            self.states, warnings = found
+            for warning in warnings:
+                self.say(warning)
+        self.run.cut_metrics(self.num_updates)
+        rows = self.run.metrics()
+        self.seconds = float(rows[-1]["seconds"]) if rows else 0.0
+
+    def train(self, *, tell: Callable[[Progress], None] = lambda _: None) -> None:
+        """Train to the end. An interruption finishes the chunk, saves, and is raised again."""
+        with finishing_first() as interrupted:
+            while self.num_updates < self.config.num_updates:
+                self._one_chunk(tell)
+                if interrupted() and self.num_updates < self.config.num_updates:
+                    self._save()
+                    self.run.note(status="interrupted", ended=now())
+                    raise KeyboardInterrupt
+        self.run.note(status="finished", ended=now())
+
+    def _one_chunk(self, tell: Callable[[Progress], None]) -> None:
+        config, before = self.config, self.num_updates
+        size = min(config.chunk, config.num_updates - before)
+        begun = time.perf_counter()
+        self.states, metrics = train_chunk(self.states, self.keys, self.dataset, self.setup, size)
+        jax.block_until_ready(self.states)
+        seconds = time.perf_counter() - begun
+        self.seconds += seconds
+        after = before + size
+        is_last = after == config.num_updates
+        rows = self._rows(jax.device_get(metrics), after, seconds / size)
+        if is_last or passes(before, after, config.evaluate_every):
+            self._evaluate(rows)
+        self.run.append_metrics(rows)
+        if is_last or passes(before, after, config.checkpoint_every):
+            self._save()
+        rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
+        tested = [row["solved_rate/test"] for row in rows if "solved_rate/test" in row]
+        solved = float(np.mean([row["solved_rate/replay"] for row in rows]))
+        tell(Progress(after, solved, rate, float(np.mean(tested)) if tested else None))
+
+    def _rows(self, metrics: Metrics, after: int, seconds: float) -> list[dict[str, Any]]:
+        """One line per seed: averages over the chunk."""
+        config = self.config
+        rows: list[dict[str, Any]] = []
+        for index, seed in enumerate(self.run.seeds):
+            mean = jax.tree.map(lambda leaf, index=index: float(np.mean(leaf[index])), metrics)
+            rows.append(
+                {
+                    "seed": seed,
+                    "update": after,
+                    "transitions": after * config.ppo.transitions_per_update,
+                    "seconds": round(self.seconds, 3),
+                    "seconds_per_update": round(seconds, 4),
+                    "episodes": mean.episodes,
+                    "solved_rate/replay": mean.solved_rate,
+                    "return/replay": mean.mean_return,
+                    "steps_per_episode": mean.mean_steps,
+                    "loss/total": mean.losses.total,
+                    "loss/policy": mean.losses.policy,
+                    "loss/value": mean.losses.value,
+                    "entropy": mean.losses.entropy,
+                    "clipped": mean.losses.clipped,
+                    "divergence": mean.losses.divergence,
+                    "gradient_norm": mean.losses.gradient_norm,
+                }
+            )
+        return rows
+
+    def _evaluate(self, rows: list[dict[str, Any]]) -> None:
+        """Add how the agents do on each suite."""
+        keys = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(self.keys)
+        for name, world in self.suites.items():
+            solved = np.asarray(evaluate_chunk(self.states, keys, world, self.setup))
+            for row, rate in zip(rows, solved, strict=True):
+                row[f"solved_rate/{name}"] = float(rate)
+        if "test" in self.suites:
+            for row in rows:
+                row["gen_gap"] = row["solved_rate/train"] - row["solved_rate/test"]
+
+    def _save(self) -> None:
+        path = checkpoint.path_of(self.run.checkpoints, self.num_updates)
+        checkpoint.save(path, self.states, keep=self.config.keep_checkpoints)
+
+
+@contextmanager
+def finishing_first() -> Generator[Callable[[], bool]]:
+    """Hold back the first Ctrl-C (or a polite request to end); the yielded function tells of it.
+
+    A second one interrupts at once, as usual.
+    """
+    asked = False
+
+    def hold_back(number: int, frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = {number: signal.signal(number, hold_back) for number in (SIGINT, SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def passes(before: int, after: int, every: int) -> bool:
+    """Whether a multiple of `every` lies between; never if that is 0."""
+    return bool(every) and before // every != after // every
+
+
+def _nothing(keys: Key[Array, " seed"]) -> Any:  # noqa: ANN401  (a stand-in for states)
+    return jnp.zeros(keys.shape[0])
