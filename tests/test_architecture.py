@@ -15,11 +15,11 @@ MAY_IMPORT = {
     "presets": {"config", "errors"},
     "progress": set(),
     "levels": {"errors", "config", "files", "presets", "progress"},
-    "runs": {"errors", "config", "files"},
+    "runs": {"errors", "config", "files", "agents", "training"},  # the latter two in `policy`
     "envs": {"errors", "config", "files", "levels"},
     "generators": {"levels"},
     "agents": {"config", "envs"},
-    "evaluation": {"agents", "envs"},
+    "evaluation": {"files", "runs", "levels", "agents", "envs"},
     "training": {
         "errors",
         "config",
@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "runs",
         "levels",
         "envs",
+        "evaluation",
         "training",
         "benchmarks",
     },

@@ -15,6 +15,7 @@ from dred import __version__
 from dred.commands import levels
 from dred.commands.bench import Bench
 from dred.commands.demo import Demo
+from dred.commands.evaluate import Evaluate
 from dred.commands.play import Play
 from dred.commands.train import Resume, Train
 from dred.errors import DredError
@@ -37,6 +38,7 @@ COMMANDS: Verbs = {
     "play": Play,
     "train": Train,
     "resume": Resume,
+    "evaluate": Evaluate,
     "bench": Bench,
 }
 ABOUT = {

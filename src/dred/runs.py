@@ -13,12 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dred import __version__
 from dred.config import TrainConfig, read_settings
 from dred.errors import ConfigError
 from dred.files import OutputError, cannot_write, write_text
+
+if TYPE_CHECKING:
+    from dred.agents.network import ActorCritic
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,15 @@ class Run:
                 break  # the last line, cut short when the run was killed
         return rows
 
+    def policy(self, seed: int | None = None) -> "ActorCritic":
+        """The trained network: of the given seed, or of the first."""
+        from dred.training.policies import policies_of
+
+        wanted = self.seeds[0] if seed is None else seed
+        if wanted not in self.seeds:
+            raise ConfigError(f"{self.path} has the seeds {list(self.seeds)}, not {wanted}.")
+        return policies_of(self)[self.seeds.index(wanted)]
+
     def append_metrics(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add lines to `metrics.jsonl`."""
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
@@ -89,6 +101,11 @@ class Run:
         kept = [row for row in self.metrics() if row["update"] <= num_updates]
         text = "".join(f"{json.dumps(row)}\n" for row in kept)
         write_text(self.path / "metrics.jsonl", text)
+
+
+def open(path: str | Path) -> Run:
+    """An existing run."""
+    return open_run(path)
 
 
 def open_run(path: str | Path) -> Run:

@@ -131,7 +131,7 @@ def learn(
         some = jax.tree.map(pick, rollout)
         grad = jax.grad(loss_of, has_aux=True)
         gradient, losses = grad(learner.network, some, pick(weighed), pick(target), config)
-        norm = optax.global_norm(gradient)
+        norm = optax.tree.norm(gradient)
         parameters = cast(Any, learner.network)  # any pytree, though optax's types say otherwise
         changes, state = optimiser.update(gradient, learner.optimiser, parameters)
         network = cast(ActorCritic, optax.apply_updates(parameters, changes))

@@ -1,12 +1,13 @@
 """Everything that changes while an agent trains."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from dred.agents.network import new_network
 from dred.agents.play import Rollout
@@ -76,3 +77,21 @@ def run_key(seed: int) -> PRNGKeyArray:
 def key_of_update(key: PRNGKeyArray, num_updates: Int[Array, ""]) -> PRNGKeyArray:
     """The key for this update, whatever happened before it."""
     return jax.random.fold_in(key, num_updates)
+
+
+def for_each_seed(
+    function: Callable[..., Any],
+    states: Any,  # noqa: ANN401  (any pytree with a leading axis)
+    keys: Key[Array, " seed"],
+) -> Any:  # noqa: ANN401  (what the function gives, with a leading axis)
+    """Apply to every seed in one program. A single seed is not batched, which is faster."""
+    if keys.shape[0] > 1:
+        return jax.vmap(function)(states, keys)
+    one = function(jax.tree.map(lambda leaf: leaf[0], states), keys[0])
+    return jax.tree.map(lambda leaf: leaf[None], one)
+
+
+def new_states(setup: Setup, seeds: Sequence[int]) -> TrainState:
+    """The states with which runs of several seeds begin, with a leading axis."""
+    states = [new_state(setup, key=run_key(seed)) for seed in seeds]
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)

@@ -25,9 +25,10 @@ from dred.training.state import (
     Metrics,
     Setup,
     TrainState,
+    for_each_seed,
     key_of_update,
     new_setup,
-    new_state,
+    new_states,
     run_key,
 )
 from dred.training.update import update
@@ -43,16 +44,6 @@ class Progress:
     solved_rate: float
     transitions_per_second: float
     test_solved_rate: float | None
-
-
-def for_each_seed(
-    function: Callable[..., Any], states: TrainState, keys: Key[Array, " seed"]
-) -> Any:  # noqa: ANN401  (what the function gives, with a leading axis)
-    """Apply to every seed in one program. A single seed is not batched, which is faster."""
-    if keys.shape[0] > 1:
-        return jax.vmap(function)(states, keys)
-    one = function(jax.tree.map(lambda leaf: leaf[0], states), keys[0])
-    return jax.tree.map(lambda leaf: leaf[None], one)
 
 
 @partial(jax.jit, static_argnames=("num_updates",), donate_argnums=(0,))
@@ -100,9 +91,7 @@ class Trainer:
         self.config: TrainConfig = run.config
         self.setup = new_setup(self.config)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
-        self.states = for_each_seed(
-            lambda state, key: new_state(self.setup, key=key), _nothing(self.keys), self.keys
-        )
+        self.states = new_states(self.setup, run.seeds)
         prepare = self.setup.environment.prepare
         self.dataset = prepare(dataset.levels)
         few = self.config.evaluate_levels
@@ -231,7 +220,3 @@ def finishing_first() -> Generator[Callable[[], bool]]:
 def passes(before: int, after: int, every: int) -> bool:
     """Whether a multiple of `every` lies between; never if that is 0."""
     return bool(every) and before // every != after // every
-
-
-def _nothing(keys: Key[Array, " seed"]) -> Any:  # noqa: ANN401  (a stand-in for states)
-    return jnp.zeros(keys.shape[0])

@@ -1,0 +1,256 @@
+"""Training runs as people have them: started, killed, continued, evaluated."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dred
+from dred.cli import main
+from dred.config import TrainConfig
+from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
+from dred.levels import make
+from dred.presets import METHODS, train_config
+from dred.runs import create_run, open_run
+from dred.training import checkpoint
+from dred.training.state import new_setup, new_states
+from dred.training.train import Trainer, passes
+
+LEVELS = make("cave-escape-train", count=12, size=9)
+DRED = [sys.executable, "-m", "dred.cli"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("levels")
+    LEVELS.save(folder / "train.npz")
+    make("cave-escape-test", count=8, size=9).save(folder / "test.npz")
+    return folder
+
+
+def words(method, files, out, *more):
+    levels = ("--levels", files / "train.npz", "--out", out)
+    return [str(word) for word in ("train", method, *levels, "--preset", "smoke", *more)]
+
+
+def final_state(path):
+    """The arrays of the last checkpoint."""
+    newest = checkpoint.checkpoints_in(path / "checkpoints")[-1]
+    with np.load(newest) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def trainer(tmp_path, config, seeds=(0,), name="run"):
+    run = create_run(tmp_path / name, config=config, seeds=seeds, levels={}, command=[])
+    return Trainer(run, LEVELS, None, say=lambda _: None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_has_a_folder_that_explains_itself(method, files, tmp_path, capsys):
+    main(words(method, files, tmp_path / "x", "--held-out", files / "test.npz"))
+    run = dred.runs.open(tmp_path / "x")
+    facts = run.facts
+    assert facts["status"] == "finished"
+    assert facts["levels"]["train"]["digest"] == LEVELS.digest
+    assert run.config == train_config(method, "smoke")
+    rows = run.metrics()
+    assert [row["update"] for row in rows] == [3, 6, 9, 12]
+    assert rows[-1]["transitions"] == 12 * 6 * 16
+    assert {"solved_rate/replay", "solved_rate/train", "solved_rate/test", "gen_gap"} <= set(
+        rows[-1]
+    )
+    assert len(checkpoint.checkpoints_in(run.checkpoints)) == 3
+    assert "update 12" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_killed_at_any_moment_a_run_ends_bit_for_bit_the_same(method, files, tmp_path):
+    main(words(method, files, tmp_path / "whole"))
+    for moment, updates in enumerate((3, 9)):
+        path = tmp_path / f"killed-{moment}"
+        work = subprocess.Popen(
+            [*DRED, *words(method, files, path)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        reached = checkpoint.path_of(path / "checkpoints", updates)
+        until = time.monotonic() + 120
+        while work.poll() is None and not reached.exists() and time.monotonic() < until:
+            time.sleep(0.002)
+        os.kill(work.pid, signal.SIGKILL)
+        work.wait()
+        main(["resume", str(path)])
+        whole, again = final_state(tmp_path / "whole"), final_state(path)
+        assert whole.keys() == again.keys()
+        for name, array in whole.items():
+            np.testing.assert_array_equal(array, again[name], err_msg=name)
+        updates_seen = [row["update"] for row in open_run(path).metrics()]
+        assert updates_seen == [3, 6, 9, 12]
+
+
+def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files, tmp_path):
+    path = tmp_path / "x"
+    work = subprocess.Popen(
+        [*DRED, *words("uniform", files, path, "--updates", 3000)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    first = checkpoint.path_of(path / "checkpoints", 3)
+    while work.poll() is None and not first.exists():
+        time.sleep(0.005)
+    work.send_signal(signal.SIGINT)
+    said = work.communicate(timeout=120)[1]
+    assert work.returncode == 130
+    assert f"dred resume {path}" in said
+    run = open_run(path)
+    assert run.facts["status"] == "interrupted"
+    newest = checkpoint.checkpoints_in(run.checkpoints)[-1]
+    assert run.metrics()[-1]["update"] == int(newest.stem.split("-")[1])
+
+
+def test_a_seed_learns_the_same_alone_and_among_others(tmp_path):
+    config = replace(train_config("uniform", "smoke"), num_updates=3)
+    alone, together = (
+        trainer(tmp_path, config, seeds, name)
+        for seeds, name in (((7,), "alone"), ((3, 7), "together"))
+    )
+    for one in (alone, together):
+        one.train()
+    for single, several in zip(
+        jax.tree.leaves(alone.states), jax.tree.leaves(together.states), strict=True
+    ):
+        np.testing.assert_allclose(single[0], several[1], rtol=2e-3, atol=2e-5)
+
+
+def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):
+    main(words("uniform", files, tmp_path / "x", "--seeds", 0, 1))
+    main(["evaluate", str(tmp_path / "x"), "--suite", str(files / "test.npz"), "--episodes", "2"])
+    assert "test: " in capsys.readouterr().out
+    with (tmp_path / "x" / "evaluation" / "test.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(rows[0]) == ["seed", "suite", "level", "episode", "solved", "return", "steps"]
+    assert len(rows) == 2 * 8 * 2
+    assert {row["solved"] for row in rows} <= {"0", "1"}
+    policy = open_run(tmp_path / "x").policy(1)
+    assert policy.lstm.hidden_size == 16
+    with pytest.raises(ConfigError, match="not 5"):
+        open_run(tmp_path / "x").policy(5)
+
+
+def test_a_checkpoint_cut_in_half_is_told_and_the_one_before_is_taken(files, tmp_path, capsys):
+    path = tmp_path / "x"
+    main(words("uniform", files, path))
+    whole = final_state(path)
+    newest = checkpoint.checkpoints_in(path / "checkpoints")[-1]
+    newest.write_bytes(newest.read_bytes()[: newest.stat().st_size // 2])
+    main(["resume", str(path)])
+    assert "Falling back to the one before" in capsys.readouterr().out
+    for name, array in final_state(path).items():
+        np.testing.assert_array_equal(array, whole[name])
+
+
+def test_a_changed_or_foreign_checkpoint_is_refused(tmp_path):
+    states = new_states(new_setup(train_config("uniform", "smoke")), (0,))
+    path = tmp_path / "update-00000000.npz"
+    checkpoint.save(path, states, keep=1)
+    restored = checkpoint.load(path, states)
+    for before, after in zip(jax.tree.leaves(states), jax.tree.leaves(restored), strict=True):
+        np.testing.assert_array_equal(before, after)
+    larger = replace(train_config("uniform", "smoke").ppo, hidden_size=8)
+    other = new_setup(replace(train_config("uniform", "smoke"), ppo=larger))
+    with pytest.raises(CheckpointError, match="a run with other settings"):
+        checkpoint.load(path, new_states(other, (0,)))
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    name = next(name for name in arrays if name != "meta")
+    np.savez(path, **{**arrays, name: arrays[name] + 1})
+    with pytest.raises(CheckpointError, match="does not match its digest"):
+        checkpoint.load(path, states)
+
+
+def refused(*arguments):
+    done = subprocess.run(
+        [*DRED, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "\n\n" not in done.stderr.strip()
+    return done.stderr
+
+
+def test_what_cannot_be_trained_is_said(files, tmp_path):
+    out = tmp_path / "x"
+    assert "Did you mean 'uniform'?" in refused(*words("unifrm", files, out))
+    assert "num_updates (=0)" in refused(*words("uniform", files, out, "--updates", 0))
+    assert "names a seed twice" in refused(*words("uniform", files, out, "--seeds", 1, 1))
+    assert not out.exists()
+    out.mkdir()
+    assert "exists already" in refused(*words("uniform", files, out))
+    make("cave-escape-test", count=4, size=11).save(tmp_path / "large.npz")
+    text = refused(*words("uniform", files, tmp_path / "y", "--held-out", tmp_path / "large.npz"))
+    assert "one size" in text
+    assert "is not a run" in refused("resume", tmp_path / "none")
+    with pytest.raises(UnknownNameError, match="no preset called 'huge'"):
+        train_config("uniform", "huge")
+
+
+def test_levels_that_changed_since_the_run_began_are_refused(files, tmp_path):
+    levels = tmp_path / "levels.npz"
+    LEVELS.save(levels)
+    command = ["train", "uniform", "--levels", str(levels), "--out", str(tmp_path / "x")]
+    main([*command, "--preset", "smoke"])
+    make("cave-escape-test", count=12, size=9).save(levels)
+    with pytest.raises(SystemExit):
+        main(["resume", str(tmp_path / "x")])
+    with pytest.raises(DatasetError, match="has changed since"):
+        main(["resume", str(tmp_path / "x"), "--debug"])
+
+
+def test_settings_survive_the_trip_through_json(tmp_path):
+    config = train_config("dr", "laptop")
+    run = create_run(tmp_path / "x", config=config, seeds=(1,), levels={}, command=[])
+    assert isinstance(run.config, TrainConfig)
+    assert run.config == config
+    (tmp_path / "x" / "run.json").write_text("{")
+    with pytest.raises(ConfigError, match="is damaged"):
+        open_run(tmp_path / "x")
+
+
+def test_a_line_cut_short_in_the_metrics_is_left_out(tmp_path):
+    run = create_run(
+        tmp_path / "x", config=train_config("dr", "smoke"), seeds=(0,), levels={}, command=[]
+    )
+    run.append_metrics([{"update": 3}, {"update": 6}])
+    with (tmp_path / "x" / "metrics.jsonl").open("a") as stream:
+        stream.write('{"update": 9, "lo')
+    assert run.metrics() == [{"update": 3}, {"update": 6}]
+    run.cut_metrics(3)
+    assert json.loads((tmp_path / "x" / "metrics.jsonl").read_text()) == {"update": 3}
+
+
+def test_intervals_are_passed_once_each():
+    assert [passes(a, a + 10, 25) for a in range(0, 60, 10)] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert not passes(0, 100, 0)
+
+
+def test_a_state_is_one_pytree_of_arrays():
+    states = new_states(new_setup(train_config("uniform", "smoke")), (0, 1))
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(states))
+    assert jnp.array_equal(states.num_updates, jnp.zeros(2, jnp.int32))
