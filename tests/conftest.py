@@ -1,11 +1,19 @@
 """Settings for all tests: every call in dred is checked for types and shapes while tests run."""
 
+import os
+import tempfile
 from pathlib import Path
 
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
 import dred
+
+# Compiled programs are shared by all tests, workers and commands of this machine's test runs.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "dred-tests-jax")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 # Types and shapes are checked in every module but those that numba compiles, which check their own.
 SOURCE = Path(dred.__file__).parent

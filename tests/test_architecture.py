@@ -14,6 +14,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "presets": {"config", "errors"},
     "progress": set(),
+    "compute": set(),
     "levels": {"errors", "config", "files", "presets", "progress"},
     "runs": {"errors", "config", "files", "agents", "training"},  # the latter two in `policy`
     "envs": {"errors", "config", "files", "levels"},
@@ -31,8 +32,18 @@ MAY_IMPORT = {
         "agents",
         "evaluation",
     },
-    "benchmarks": {"errors", "progress", "levels", "envs"},
+    "benchmarks": {
+        "errors",
+        "config",
+        "presets",
+        "progress",
+        "levels",
+        "envs",
+        "agents",
+        "training",
+    },
     "commands": {
+        "compute",
         "errors",
         "config",
         "files",

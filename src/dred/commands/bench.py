@@ -13,8 +13,9 @@ from dred.errors import ConfigError, DredError, lookup
 class Bench:
     """Measure how fast dred is here, next to others, in one run.
 
-    NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package) or
-    env (steps a second in the gridworld, against minigrid itself).
+    NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package), env
+    (steps a second in the gridworld, against minigrid itself) or train (seconds per update, against
+    the machine's own matrix product).
 
     For example:
       dred bench wfc
@@ -39,7 +40,11 @@ class Bench:
 
         if self.repeats < 1:
             raise ConfigError(f"--repeats (={self.repeats}) must be at least 1.")
-        benches: Mapping[str, Callable[[], Result]] = {"wfc": self._wfc, "env": self._env}
+        benches: Mapping[str, Callable[[], Result]] = {
+            "wfc": self._wfc,
+            "env": self._env,
+            "train": self._train,
+        }
         result, show = lookup(benches, self.name, what="benchmark")()
         if self.json:
             print(json.dumps(result))
@@ -50,6 +55,11 @@ class Bench:
         from dred.benchmarks import wfc
 
         return wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
+
+    def _train(self) -> "Result":
+        from dred.benchmarks import train
+
+        return train.run(repeats=self.repeats, seed=self.seed)
 
     def _env(self) -> "Result":
         try:

@@ -28,6 +28,7 @@ class Evaluate:
 
     def run(self) -> None:
         """Evaluate the newest checkpoint; one CSV file per set, and a line each."""
+        from dred.compute import keep_compiled_programs
         from dred.config import check_seed
         from dred.evaluation.suites import evaluate_run
         from dred.levels import load
@@ -36,6 +37,7 @@ class Evaluate:
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes (={self.episodes}) must be at least 1.")
+        keep_compiled_programs()
         run = open_run(self.path)
         sets = {path.stem: load(path) for path in self.suite}
         if len(sets) != len(self.suite):

@@ -112,8 +112,10 @@ def check_sizes(sets: "dict[str, LevelDataset]") -> None:
 def carry_on(run: "Run", sets: "dict[str, LevelDataset]") -> None:
     """Train a run from where it is, with a progress bar."""
     from dred import progress
+    from dred.compute import keep_compiled_programs
     from dred.training.train import Progress, Trainer
 
+    keep_compiled_programs()
     trainer = Trainer(run, sets["train"], sets.get("test"))
     trainer.restore()
     total, done = trainer.config.num_updates, trainer.num_updates
