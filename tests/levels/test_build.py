@@ -6,10 +6,12 @@ import pytest
 from dred.config import CaveEscapeConfig, DatasetConfig, TileConfig
 from dred.errors import ConfigError, DatasetError, UnknownNameError
 from dred.files import OutputError
-from dred.levels import build, load, make, problems
-from dred.levels.build import Plan, Seen, folder_of, made_pieces, make_file, make_plan
+from dred.levels import build, growing, load, make, problems
+from dred.levels.build import Seen, made_pieces, make_file
 from dred.levels.dataset import repeated_levels
+from dred.levels.growing import folder_of
 from dred.levels.paths import solvable
+from dred.levels.plan import Plan, make_plan
 from dred.levels.wfc.structures import find_structure
 
 SMALL = {"count": 30, "structures": ("maze_wall", "obstacles_blackdots"), "size": 9}
@@ -99,7 +101,7 @@ def test_an_interrupted_set_continues_and_ends_the_same(
 ):
     whole, path = tmp_path / "whole.npz", tmp_path / "cut.npz"
     make_file(small_plan(), whole)
-    append, calls = build.Growing.append, []
+    append, calls = growing.Growing.append, []
 
     def append_or_stop(self, made):
         if len(calls) == stop_after:
@@ -107,7 +109,7 @@ def test_an_interrupted_set_continues_and_ends_the_same(
         calls.append(len(made.tiles))
         append(self, made)
 
-    monkeypatch.setattr(build.Growing, "append", append_or_stop)
+    monkeypatch.setattr(growing.Growing, "append", append_or_stop)
     with pytest.raises(KeyboardInterrupt):
         make_file(small_plan(), path)
     assert not path.exists()
@@ -120,7 +122,7 @@ def test_an_interrupted_set_continues_and_ends_the_same(
         again.append(len(made.tiles))
         append(self, made)
 
-    monkeypatch.setattr(build.Growing, "append", append_and_count)
+    monkeypatch.setattr(growing.Growing, "append", append_and_count)
     make_file(small_plan(), path)
     assert sum(calls) + sum(again) == 30
     assert path.read_bytes() == whole.read_bytes()
@@ -138,8 +140,8 @@ def test_an_unfinished_set_with_other_settings_is_not_mixed_in(tmp_path):
 
 def interrupt(plan, path):
     """Leave a set half made, as Ctrl-C would."""
-    with pytest.raises(KeyboardInterrupt), build.Growing.open(plan, path) as growing:
-        growing.append(next(made_pieces(plan)))
+    with pytest.raises(KeyboardInterrupt), growing.Growing.open(plan, path) as grown:
+        grown.append(next(made_pieces(plan)))
         raise KeyboardInterrupt
 
 
@@ -166,10 +168,10 @@ def test_what_a_power_cut_left_is_taken_up_only_as_far_as_it_is_whole(
 
 def test_two_commands_cannot_make_one_file_at_the_same_time(tmp_path):
     path = tmp_path / "x.npz"
-    with build.Growing.open(small_plan(), path) as growing:
+    with growing.Growing.open(small_plan(), path) as grown:
         with pytest.raises(DatasetError, match="Another command is making"):
             make_file(small_plan(), path)
-        growing.append(next(made_pieces(small_plan())))
+        grown.append(next(made_pieces(small_plan())))
     assert folder_of(path).exists()
 
 

@@ -7,9 +7,9 @@ from PIL import Image
 
 from dred.errors import DatasetError, DredError
 from dred.levels import draw_level, from_levels, from_text, is_solvable, to_text
+from dred.levels.encodings import from_minigrid
 from dred.levels.importers import (
     ImportOptions,
-    from_minigrid,
     import_levels,
     read_colours,
 )

@@ -20,7 +20,8 @@ class Demo:
     def run(self) -> None:
         """Make, measure, draw."""
         from dred.levels import load, to_text
-        from dred.levels.build import make_file, make_plan
+        from dred.levels.build import make_file
+        from dred.levels.plan import make_plan
         from dred.levels.render import gallery_of, save_picture
         from dred.levels.tables import print_summaries
 

@@ -50,7 +50,9 @@ class Make:
 
     def run(self) -> None:
         """Make the set and say what it is."""
-        from dred.levels.build import folder_of, make_file, make_plan
+        from dred.levels.build import make_file
+        from dred.levels.growing import folder_of
+        from dred.levels.plan import make_plan
 
         plan = make_plan(
             self.preset,

@@ -12,7 +12,7 @@ from minigrid.minigrid_env import MiniGridEnv
 from dred.envs.gridworld import Gridworld, time_limit
 from dred.envs.view import check_levels
 from dred.errors import ConfigError, DatasetError
-from dred.levels.importers import MINIGRID_AGENT, from_minigrid
+from dred.levels.encodings import MINIGRID_AGENT, from_minigrid
 from dred.levels.level import ANY_HEADING, LAVA, MOSS, WALL, Level, as_batch
 
 OBJECTS = {WALL: Wall, LAVA: Lava, MOSS: Floor}

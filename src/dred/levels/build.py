@@ -3,136 +3,34 @@
 Level i of a structure depends only on the set's name, the seed, the structure and i; if it
 happens to equal an earlier level of the set, it is drawn again from a derived seed. Work is cut
 into pieces that threads take in any order and that are put back in order.
-
-A set written to a file grows in a folder `NAME.partial` beside it. If the work is interrupted, the
-same command continues from there, and the result is the same as if it had not been.
 """
 
-import dataclasses
-import fcntl
-import json
 import os
-import shutil
-import tomllib
-from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Bool, UInt64
-from numpy.typing import NDArray
 
 from dred import progress
-from dred.config import DatasetConfig, check_seed, read_settings
-from dred.errors import ConfigError, DatasetError, lookup
-from dred.files import OutputError, cannot_write, check_writable, write_text
-from dred.levels import placement, storage
+from dred.errors import ConfigError, DatasetError
+from dred.files import check_writable
+from dred.levels import placement
 from dred.levels.cave_escape import rules_of
 from dred.levels.compiled import mark_new, seed_from, sub_seed
 from dred.levels.dataset import LevelDataset
+from dred.levels.growing import Growing
 from dred.levels.level import ANY_HEADING
 from dred.levels.placement import CONTRADICTION, NOT_PLACED, TOO_SMALL, Made
-from dred.levels.wfc.structures import Structure, find_structure
-from dred.presets import LEVEL_SETS
+from dred.levels.plan import Plan, make_plan
+from dred.levels.wfc.structures import Structure
 
 CELLS_PER_PIECE = 40_000  # about 240 levels of 13×13, or 21 of 43×43
 MAX_REDRAWS = 1000  # of a level that equals an earlier one
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A set to make, with everything looked up."""
-
-    config: DatasetConfig
-    structures: tuple[Structure, ...]
-    seed: int
-
-    @property
-    def counts(self) -> list[int]:
-        """How many levels each structure gives: equally many, the first ones taking the rest."""
-        each, rest = divmod(self.config.count, len(self.structures))
-        return [each + (index < rest) for index in range(len(self.structures))]
-
-    @property
-    def recipe(self) -> dict[str, object]:
-        """All that the levels depend on, for JSON."""
-        return {
-            "by": "dred levels make",
-            "seed": self.seed,
-            "config": dataclasses.asdict(self.config),
-            "patterns": {
-                structure.name: {
-                    **vars(structure.config),
-                    "symbols": structure.symbols,
-                    "drawing": [
-                        " ".join(str(number) for number in row) for row in structure.template
-                    ],
-                }
-                for structure in self.structures
-            },
-        }
-
-
-def find_config(name: str | Path) -> tuple[DatasetConfig, Path]:
-    """The settings of a preset or a TOML file, and the folder that its files are relative to."""
-    name = str(name)
-    if not name.lower().endswith(".toml"):
-        return lookup(LEVEL_SETS, name, what="level set (or .toml file)"), Path()
-    path = Path(name)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        known = ", ".join(LEVEL_SETS)
-        raise ConfigError(
-            f"There is no file {path}. Give a TOML file or one of: {known}."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}.") from None
-    table.setdefault("name", path.stem)
-    return read_settings(DatasetConfig, table, where=str(path)), path.parent
-
-
-def make_plan(
-    name: str | Path,
-    *,
-    seed: SupportsIndex = 0,
-    count: int | None = None,
-    size: int | None = None,
-    structures: Sequence[str] = (),
-) -> Plan:
-    """What to make: a preset or a TOML file, with the caller's changes."""
-    config, folder = find_config(name)
-    changes: dict[str, object] = {"count": count, "size": size}
-    config = replace(config, **{key: value for key, value in changes.items() if value is not None})
-    if structures:
-        names = (structures,) if isinstance(structures, str) else tuple(structures)
-        config, folder = replace(config, structures=names), Path()
-    found = tuple(_find(item, folder) for item in config.structures)
-    repeated = [name for name, n in Counter(structure.name for structure in found).items() if n > 1]
-    if repeated:
-        raise ConfigError(
-            f"Several structures are called {repeated[0]!r} (files are called by their name "
-            "without the ending). Rename one of them, or name it only once."
-        )
-    return Plan(config, found, check_seed(seed))
-
-
-def _find(item: str | Mapping[str, object], folder: Path) -> Structure:
-    if isinstance(item, str):
-        return find_structure(item, folder=folder)
-    changes = dict(item)
-    pattern = changes.pop("pattern", None)
-    if not isinstance(pattern, str):
-        raise ConfigError(
-            "A structure given as a table needs a `pattern`, the name of a structure or of a "
-            f"file: {dict(item)}."
-        )
-    return find_structure(pattern, folder=folder, changes=changes)
 
 
 def make(
@@ -294,142 +192,3 @@ def make_file(plan: Plan, path: Path, *, workers: int | None = None) -> str:
                 growing.append(made)
                 advance(len(made.tiles))
         return growing.finish()
-
-
-class Growing:
-    """A set on its way to disk: raw arrays in a folder, and how many levels of them count."""
-
-    PARTS = ("tiles", "goal", "start", "fingerprint")
-
-    def __init__(self, plan: Plan, path: Path) -> None:
-        self.plan, self.path, self.done = plan, path, 0
-        self.folder = folder_of(path)
-        side = plan.config.inside
-        self.shapes = {"tiles": (side, side), "goal": (2,), "start": (2,), "fingerprint": ()}
-        self.dtypes = {**storage.DTYPES, "fingerprint": "<u8"}
-
-    @classmethod
-    @contextmanager
-    def open(cls, plan: Plan, path: Path) -> Generator["Growing"]:
-        """Begin a set, or go on with one that was interrupted, as the only one to do so.
-
-        What was made is kept if the work is interrupted or the disk is full, and only then.
-        """
-        growing = cls(plan, path)
-        keep = (KeyboardInterrupt, OSError, OutputError)
-        try:
-            growing.folder.mkdir(exist_ok=True)
-            lock = (growing.folder / "lock").open("w")
-        except OSError as error:
-            raise OutputError(cannot_write(growing.folder, error)) from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise DatasetError(
-                    f"Another command is making {path} right now. Wait for it, or choose another "
-                    "name with --out."
-                ) from None
-            growing.resume()
-            try:
-                yield growing
-            except BaseException as error:
-                if not growing.done or not isinstance(error, keep):
-                    shutil.rmtree(growing.folder, ignore_errors=True)
-                raise
-
-    def resume(self) -> None:
-        """Take up what an earlier run has left, as far as it is whole."""
-        recipe = json.dumps(self.plan.recipe, sort_keys=True)
-        noted = self.folder / "recipe.json"
-        if noted.exists() and noted.read_text(encoding="utf-8") != recipe:
-            raise DatasetError(
-                f"{self.folder} holds an unfinished set with other settings or another seed. Give "
-                "the command that began it to finish that one, or delete the folder."
-            )
-        write_text(noted, recipe)
-        try:
-            counted = int((self.folder / "done.json").read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            counted = 0
-        whole = [self._size(name) // self._bytes_per_level(name) for name in self.PARTS]
-        self.done = max(0, min(counted, self.plan.config.count, *whole))
-        for name in self.PARTS:  # drop what was written after the last count
-            with (self.folder / name).open("ab") as stream:
-                stream.truncate(self.done * self._bytes_per_level(name))
-
-    def _size(self, name: str) -> int:
-        path = self.folder / name
-        return path.stat().st_size if path.exists() else 0
-
-    def _bytes_per_level(self, name: str) -> int:
-        return int(np.prod(self.shapes[name], dtype=int)) * np.dtype(self.dtypes[name]).itemsize
-
-    def append(self, made: Made) -> None:
-        """Add some levels; they count once they are safe on disk and the new count is written."""
-        try:
-            for name in self.PARTS:
-                array = np.ascontiguousarray(getattr(made, name), self.dtypes[name])
-                with (self.folder / name).open("ab") as stream:
-                    stream.write(array.tobytes())
-                    stream.flush()
-                    os.fsync(stream.fileno())
-            self.done += len(made.tiles)
-            write_text(self.folder / "done.json", str(self.done))
-        except OSError as error:
-            kept = f"What was made is kept in {self.folder}; the same command continues."
-            raise OutputError(cannot_write(self.path, error, instead=kept)) from error
-
-    def _read(self, name: str, levels: int = 8192) -> Iterator[NDArray[np.generic]]:
-        size = self._bytes_per_level(name) * levels
-        with (self.folder / name).open("rb") as stream:
-            while content := stream.read(size):
-                yield np.frombuffer(content, self.dtypes[name]).reshape(-1, *self.shapes[name])
-
-    def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
-        """The fingerprints of the levels so far."""
-        for piece in self._read("fingerprint"):
-            yield piece.astype(np.uint64)
-
-    def _repeat(self, values: Sequence[object], levels: int = 65_536) -> Iterator[NDArray[Any]]:
-        """One value for all levels of each structure, in pieces."""
-        for value, count in zip(values, self.plan.counts, strict=True):
-            for first in range(0, count, levels):
-                yield np.full(min(levels, count - first), value)
-
-    def finish(self) -> str:
-        """Put the file together under its final name and remove the folder; its digest."""
-        count = self.plan.config.count
-        columns = {
-            name: storage.Column(
-                np.dtype(self.dtypes[name]), (count, *self.shapes[name]), self._read(name)
-            )
-            for name in ("tiles", "goal", "start")
-        }
-        names = [structure.name for structure in self.plan.structures]
-        text = np.array(names).dtype
-        columns["heading"] = storage.Column(
-            np.dtype(np.int8), (count,), self._repeat([np.int8(ANY_HEADING)] * len(names))
-        )
-        columns["structure"] = storage.Column(text, (count,), self._repeat(names))
-        side = self.plan.config.inside
-        facts = {"levels": count, "height": side, "width": side, "solvable": count}
-        with progress.bar("writing", count, unit="levels") as advance:
-            columns["tiles"] = columns["tiles"]._replace(
-                pieces=counted(columns["tiles"].pieces, advance)
-            )
-            digest = storage.write_file(self.path, columns, {"made": self.plan.recipe, **facts})
-        shutil.rmtree(self.folder)
-        return digest
-
-
-def counted(pieces: Iterable[NDArray[Any]], advance: progress.Advance) -> Iterator[NDArray[Any]]:
-    """The same pieces, telling a progress bar of each."""
-    for piece in pieces:
-        yield piece
-        advance(len(piece))
-
-
-def folder_of(path: Path) -> Path:
-    """Where a set grows before it gets its final name."""
-    return path.with_name(f"{path.name}.partial")
