@@ -77,8 +77,8 @@ METHODS = {
     )
 }
 
-# The same network and levels as the paper, with what learns most in an hour on two cores: a larger
-# learning rate that falls, and a little entropy. docs/results.md has the curves.
+# The same network and levels as the paper, with what learned fast in trials on two cores: a larger
+# learning rate that falls, and a little entropy. docs/results.md has a curve.
 _LAPTOP_PPO = PPOConfig(
     learning_rate=1e-3, final_learning_rate=0.1, entropy_coefficient=0.01, bootstrap=True
 )
