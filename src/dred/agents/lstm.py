@@ -13,6 +13,11 @@ because three things make it fast, and all need the batch:
 * the scan keeps what the backward pass needs, and that pass stacks the gradients with respect to z,
   so that the weights' gradient is one large product too, instead of a sum of T small ones;
 * σ(x) = ½ tanh(½x) + ½, with the halving done once to the weights, makes the gates one tanh.
+
+Measured at 36 agents, 256 steps, hidden size 256, five passes in one program (ms per forward and
+backward pass, two cores at 190 GFLOP/s): as it is 217–227; scans unrolled twice 223, four times
+240; keeping tanh(z) instead of the gates 232. A step's product alone takes about 105 µs of the 250
+that a step of the forward scan takes; the rest is element-wise work on one core.
 """
 
 from typing import NamedTuple
