@@ -5,7 +5,6 @@ table of a TOML file into such a record and names the key that is wrong.
 """
 
 import dataclasses
-import difflib
 import operator
 import typing
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Literal, SupportsIndex, TypeVar, cast
 
-from dred.errors import ConfigError
+from dred.errors import ConfigError, did_you_mean
 
 Record = TypeVar("Record")
 
@@ -243,9 +242,7 @@ def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str
     values: dict[str, object] = {}
     for key, value in table.items():
         if key not in fields:
-            nearest = difflib.get_close_matches(key, fields, n=1)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            known = ", ".join(fields)
+            hint, known = did_you_mean(key, fields), ", ".join(fields)
             raise ConfigError(f"{where}: there is no setting {key!r}.{hint} Settings: {known}.")
         values[key] = _read_value(hints[key], value, where=f"{where}, {key}")
     missing = [

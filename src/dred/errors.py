@@ -5,7 +5,7 @@ wrong, what was expected and what to do; the command line prints it without a tr
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 Value = TypeVar("Value")
@@ -35,7 +35,12 @@ def lookup(choices: Mapping[str, Value], name: str, *, what: str) -> Value:
     """The entry called `name`; if there is none, an error that lists the choices."""
     if name in choices:
         return choices[name]
-    nearest = difflib.get_close_matches(name, choices, n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     known = ", ".join(sorted(choices))
+    hint = did_you_mean(name, choices)
     raise UnknownNameError(f"There is no {what} called {name!r}.{hint} Choose from: {known}.")
+
+
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """A sentence that suggests the nearest of the choices; empty if none is near."""
+    nearest = difflib.get_close_matches(name, choices, n=1)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""

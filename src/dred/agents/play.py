@@ -55,7 +55,6 @@ def play(
     With `value_ends`, the critic also judges the last view of episodes that run out of time, which
     costs a second look and a second pass of the network at each step.
     """
-    first = jax.vmap(lambda one: environment.look(world, one))(state)
     num_envs = jax.tree.leaves(state)[0].shape[0]
     key_action, key_chance = jax.random.split(key)
     noise = gumbel_noise((length, num_envs, environment.num_actions), key=key_action)
@@ -94,7 +93,7 @@ def play(
         )
         return (after, look(after), memory, ended), row
 
-    start = (state, first, network.lstm.empty(num_envs), jnp.ones(num_envs, jnp.bool_))
+    start = (state, look(state), network.lstm.empty(num_envs), jnp.ones(num_envs, jnp.bool_))
     (_, view, memory, begins), rows = jax.lax.scan(step, start, (noise, chance))
     _, judged = network.step(forget(memory, begins), view)
     value = jnp.concatenate([rows[8], judged.value[None]])

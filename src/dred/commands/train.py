@@ -34,7 +34,7 @@ class Train:
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Other levels, to see how the agent does in them while it trains."""
     preset: str = "laptop"
-    """How much: paper (days), laptop (an hour) or smoke (seconds)."""
+    """How much: paper (half a day), laptop (an hour) or smoke (seconds)."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
     seed: int = 0

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.categorical import sample
+from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.lstm import Memory
 from dred.agents.network import ActorCritic
 from dred.envs.protocol import Environment
@@ -53,7 +53,7 @@ def evaluate(
     def step(now: _Playing) -> _Playing:
         view = jax.vmap(lambda one: environment.look(world, one))(now.state)
         memory, judged = network.step(now.memory, view)
-        noise = jax.random.gumbel(jax.random.fold_in(key_act, now.time), judged.logits.shape)
+        noise = gumbel_noise(judged.logits.shape, key=jax.random.fold_in(key_act, now.time))
         action = sample(judged.logits, noise)
         moves = jax.vmap(lambda one, a: environment.move(world, one, a))(now.state, action)
         ended = moves.terminated | moves.truncated

@@ -11,7 +11,7 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tokenize import TokenError
 from typing import NamedTuple, cast
@@ -60,10 +60,10 @@ def digest_start(name: str, dtype: np.dtype[np.generic], shape: tuple[int, ...])
     return f"{name} {dtype.str} {shape}\n".encode()
 
 
-def digest_of(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of the level arrays: of each, its name, type, shape and bytes, in a fixed order."""
+def digest_of(arrays: Mapping[str, Array], names: Sequence[str] = ARRAYS) -> str:
+    """SHA-256 of arrays, those of levels by default: of each its name, type, shape and bytes."""
     digest = hashlib.sha256()
-    for name in ARRAYS:
+    for name in names:
         array = np.ascontiguousarray(arrays[name])
         digest.update(digest_start(name, array.dtype, array.shape))
         digest.update(array.tobytes())

@@ -4,9 +4,7 @@ A checkpoint is an `.npz` file with one array per leaf of the state, named by it
 (JSON) with the SHA-256 of them all. It is written under another name and then renamed.
 """
 
-import hashlib
 import json
-import zipfile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 
 from dred.errors import CheckpointError
 from dred.files import replacing
-from dred.levels.storage import DAMAGE
+from dred.levels.storage import DAMAGE, digest_of
 
 StateT = TypeVar("StateT")
 
@@ -34,7 +32,7 @@ def checkpoints_in(folder: Path) -> list[Path]:
 def save(path: Path, state: Any, *, keep: int) -> None:  # noqa: ANN401  (any pytree)
     """Write a checkpoint, and remove older ones beyond the last `keep`."""
     arrays = _arrays_of(state)
-    meta = json.dumps({"format": 1, "digest": _digest(arrays)})
+    meta = json.dumps({"format": 1, "digest": digest_of(arrays, sorted(arrays))})
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, allow_pickle=False, meta=np.array(meta), **arrays)
     for old in checkpoints_in(path.parent)[:-keep]:
@@ -48,11 +46,11 @@ def load(path: Path, like: StateT) -> StateT:
             archive = np.load(stream, allow_pickle=False)
             meta = json.loads(str(archive["meta"]))
             arrays = {name: archive[name] for name in archive.files if name != "meta"}
-    except (*DAMAGE, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise CheckpointError(
             f"{path} cannot be read: {error}. It is damaged or cut short."
         ) from None
-    if meta.get("digest") != _digest(arrays):
+    if meta.get("digest") != digest_of(arrays, sorted(arrays)):
         raise CheckpointError(f"{path} does not match its digest: it was changed or damaged.")
     expected = _arrays_of(like)
     for name, array in expected.items():
@@ -83,12 +81,3 @@ def _arrays_of(state: Any) -> dict[str, NDArray[np.generic]]:  # noqa: ANN401  (
         f"{number:03d}{jax.tree_util.keystr(path)}": np.asarray(leaf)
         for number, (path, leaf) in enumerate(leaves)
     }
-
-
-def _digest(arrays: dict[str, NDArray[np.generic]]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
