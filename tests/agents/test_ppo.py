@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
-from dred.agents.network import new_network, patches
+from dred.agents.network import at_each_place, new_network
 from dred.agents.play import Rollout
 from dred.agents.ppo import estimate_advantages, normalise, policy_loss, value_loss
 from dred.config import PPOConfig
@@ -148,10 +148,11 @@ def test_the_network_has_the_published_size_and_first_outputs():
     assert jnp.abs(judged.logits).max() < 0.05  # nearly uniform at first
 
 
-def test_patches_make_the_convolution_that_jax_knows():
+def test_the_kernel_at_each_place_makes_the_convolution_that_jax_knows():
     image = jax.random.randint(jax.random.key(1), (2, 5, 5, 3), 0, 10).astype(jnp.uint8)
     weight = jax.random.normal(jax.random.key(2), (27, 16))
-    ours = patches(image) @ weight
+    flat = image.reshape(2, 75).astype(jnp.float32) / 10
+    ours = (flat @ at_each_place(weight)).reshape(2, 3, 3, 16)
     theirs = jax.lax.conv_general_dilated(
         image.astype(jnp.float32) / 10,
         weight.reshape(3, 3, 3, 16),

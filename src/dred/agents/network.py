@@ -8,12 +8,13 @@ Sizes and first weights are those of the released code (432 929 parameters, with
 LSTM). [fidelity 40] The paper speaks of two hidden layers of 32 in each head; there is one.
 """
 
+import itertools
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.initialise import orthogonal, xavier_uniform
 from dred.agents.lstm import LSTM, Memory, new_lstm
@@ -58,16 +59,22 @@ class ActorCritic(eqx.Module):
 
     def features(self, view: View) -> Float[Array, "*batch input"]:
         """What the LSTM gets to see."""
-        seen = jax.nn.relu(self.kernel(patches(view.image)))
-        flat = seen.reshape(*seen.shape[:-3], FILTERS * PLACES**2)
-        compass = self.heading(one_hot(view.direction, HEADINGS))
-        return jnp.concatenate([flat, compass], axis=-1)
+        flat = view.image.reshape(-1, VIEW * VIEW * CHANNELS).astype(jnp.float32) / SCALE
+        bias = jnp.tile(self.kernel.bias, PLACES**2)
+        seen = jax.nn.relu(flat @ at_each_place(self.kernel.weight) + bias)
+        compass = self.heading(one_hot(view.direction.reshape(-1), HEADINGS))
+        both = jnp.concatenate([seen, compass], axis=-1)
+        return both.reshape(*view.direction.shape, INPUT_SIZE)
 
     def judge(self, hidden: Float[Array, "*batch hidden"]) -> Judgement:
         """Policy and value from the hidden state."""
-        logits = self.actor(jnp.tanh(self.actor_hidden(hidden)))
-        value = self.critic(jnp.tanh(self.critic_hidden(hidden)))[..., 0]
-        return Judgement(logits, value)
+        # Both hidden layers in one product, which is faster than two narrow ones.
+        layers = (self.actor_hidden, self.critic_hidden)
+        weight = jnp.concatenate([layer.weight for layer in layers], axis=-1)
+        bias = jnp.concatenate([layer.bias for layer in layers])
+        both = jnp.tanh(hidden @ weight + bias)
+        for_actor, for_critic = jnp.split(both, 2, axis=-1)
+        return Judgement(self.actor(for_actor), self.critic(for_critic)[..., 0])
 
     def step(self, memory: Memory, view: View) -> tuple[Memory, Judgement]:
         """One step of a batch of agents."""
@@ -84,18 +91,19 @@ def one_hot(index: Int[Array, "*batch"], size: int) -> Float[Array, "*batch size
     return jnp.where(index[..., None] == jnp.arange(size), 1.0, 0.0)
 
 
-def patches(
-    image: UInt8[Array, "*batch across ahead channel"],
-) -> Float[Array, "*batch places places inputs"]:
-    """The 3×3 neighbourhoods of a view, each flattened: a convolution is then one product.
+def at_each_place(
+    kernel: Float[Array, "inputs filters"],
+) -> Float[Array, "view filters_and_places"]:
+    """The matrix that applies a 3×3 kernel at each place of a flattened view.
 
-    XLA's own convolution is several times slower here, above all its weight gradient.
+    A product with this matrix, zeros and all, is faster than XLA's convolution, above all in its
+    gradient, and than a product with the nine neighbourhoods of each view.
     """
-    scaled = image.astype(jnp.float32) / SCALE
-    shifted = [
-        scaled[..., i : i + PLACES, j : j + PLACES, :] for i in range(KERNEL) for j in range(KERNEL)
-    ]
-    return jnp.concatenate(shifted, axis=-1)
+    square = kernel.reshape(KERNEL, KERNEL, CHANNELS, FILTERS)
+    placed = jnp.zeros((VIEW, VIEW, CHANNELS, PLACES, PLACES, FILTERS))
+    for i, j in itertools.product(range(PLACES), repeat=2):
+        placed = placed.at[i : i + KERNEL, j : j + KERNEL, :, i, j].set(square)
+    return placed.reshape(VIEW * VIEW * CHANNELS, FILTERS * PLACES**2)
 
 
 def new_network(num_actions: int, *, hidden_size: int = 256, key: PRNGKeyArray) -> ActorCritic:
