@@ -191,17 +191,114 @@ class PPOConfig:
             )
 
 
+Over = Literal["dataset", "buffer"]
+Transform = Literal["rank", "power", "proportional"]
+
+
+@dataclass(frozen=True)
+class TermConfig:
+    """One part of the distribution over levels: scores, and how they become probabilities."""
+
+    score: str = "value_l1"
+    """What makes a level worth replaying; see `dred.replay.scores.SCORES`."""
+    over: Over = "buffer"
+    """Which levels it is about: those of the dataset, or all in the buffer."""
+    transform: Transform = "rank"
+    """rank: rank^(−1/T), the best has rank 1. power: score^(1/T). proportional: the score."""
+    temperature: float = 0.1
+    """T: small prefers the best, large makes all alike."""
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0.0:
+            raise ConfigError(f"temperature (={self.temperature}) must be greater than 0.")
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """A number that changes over training."""
+
+    start: float = 0.0
+    """Before it begins to change."""
+    end: float = 0.0
+    """After it has changed."""
+    begins: float = 0.0
+    """Share of training after which it begins to change."""
+    ends: float = 1.0
+    """Share of training after which it has changed."""
+    shape: Literal["linear", "cosine", "step"] = "linear"
+    """How it gets from start to end. step: at once, halfway."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.begins <= self.ends <= 1.0:
+            raise ConfigError(
+                f"begins (={self.begins}) and ends (={self.ends}) must be shares of training, "
+                "0 to 1, in this order."
+            )
+
+
 @dataclass(frozen=True)
 class MethodConfig:
-    """A method is a record: where its levels come from. Everything else is shared."""
+    """A method is a record: where levels come from, which are drawn, which are kept."""
 
     name: str
     """What it is called on the command line."""
-    levels: Literal["dataset", "random"]
-    """dataset: drawn uniformly from the dataset at each episode's start. random: new random levels
-    for each update, each played by one agent until the next."""
+    begins_with: Literal["dataset", "nothing"] = "dataset"
+    """What is in the buffer at first. Levels of the dataset are never evicted."""
+    capacity: int = 0
+    """Levels that the buffer can hold; 0 for just as many as there are in the dataset."""
+    warm_up: bool = True
+    """Score every level of the dataset once before the first replay."""
+    learn_on: Literal["replay", "new"] = "replay"
+    """replay: learn on levels drawn from the buffer, a new draw for each episode. new: learn on new
+    levels, each played by one agent for a whole rollout."""
+    new: str = "none"
+    """The generator of new levels; see `dred.generators.GENERATORS`."""
+    replay: float = 1.0
+    """Probability to replay, and not to score new levels without learning from them; or the share
+    of the buffer that is full, if that is less."""
+    least_full: float = 0.0
+    """Share of the buffer that must be full before the first replay."""
+    after: str = "none"
+    """The generator of levels that are scored after each replay, without learning from them."""
+    primary: TermConfig = field(default_factory=TermConfig)
+    """P_S."""
+    secondary: TermConfig | None = None
+    """P_S', mixed in by η; its score also decides who is admitted."""
+    eta: ScheduleConfig = field(default_factory=ScheduleConfig)
+    """η: the share of P_S' against P_S."""
+    staleness: float = 0.3
+    """ρ: the share of P_R, which prefers levels that were not drawn for long."""
+    staleness_over: Over = "buffer"
+    """Which levels P_R is about."""
+    staleness_temperature: float = 1.0
+    """T of P_R: draws since the last, to the power of 1/T."""
+    admit: Literal["all", "solved"] = "solved"
+    """Which generated levels may enter: all, or those solved at least once while being scored."""
+    evict: Literal["least likely", "lowest score", "oldest"] = "lowest score"
+    """Who makes room when the buffer is full."""
     max_clutter: int = 60
-    """random: fewer tiles than this are put into an empty room."""
+    """Random levels: fewer tiles than this are put into an empty room."""
+    num_edits: int = 3
+    """Edits: tiles that may change."""
+    num_parents: int = 4
+    """Edits: how many of the replayed levels are edited, the easiest first."""
+
+    def __post_init__(self) -> None:
+        for name in ("replay", "least_full", "staleness"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must lie between 0 and 1.")
+        if self.capacity < 0:
+            raise ConfigError(f"capacity (={self.capacity}) must be 0 or more.")
+        for name in ("max_clutter", "num_edits", "num_parents"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        if not self.staleness_temperature > 0.0:
+            raise ConfigError("staleness_temperature must be greater than 0.")
+        if self.begins_with == "nothing" and (self.new == "none" or self.capacity == 0):
+            raise ConfigError(
+                f"The method {self.name!r} begins with nothing, so it needs a generator of new "
+                "levels (new) and a capacity."
+            )
 
 
 @dataclass(frozen=True)
@@ -294,6 +391,9 @@ def _read_value(kind: object, value: object, *, where: str) -> object:
 
 def _read_union(kind: object, value: object, *, where: str) -> object:
     """A value of one of several types."""
+    records = [option for option in typing.get_args(kind) if dataclasses.is_dataclass(option)]
+    if records and isinstance(value, dict):
+        return _read_value(records[0], cast("dict[str, object]", value), where=where)
     wanted = [typing.get_origin(option) or option for option in typing.get_args(kind)]
     if not any(isinstance(value, option) for option in wanted):
         choices = " or ".join(_in_words(option) for option in wanted)

@@ -7,6 +7,7 @@ from dred.config import (
     DatasetConfig,
     MethodConfig,
     PPOConfig,
+    TermConfig,
     TileConfig,
     TrainConfig,
 )
@@ -69,26 +70,71 @@ _SETS = (
 )
 LEVEL_SETS = {config.name: config for config in _SETS}
 
+_CONSTANT = TermConfig("uniform", transform="proportional")
+_LARGE = 4000  # levels in the buffers of methods that generate
+
 METHODS = {
     method.name: method
     for method in (
-        MethodConfig("uniform", levels="dataset"),
-        MethodConfig("dr", levels="random"),
+        MethodConfig("uniform", warm_up=False, primary=_CONSTANT, staleness=0.0),
+        MethodConfig("plr"),
+        MethodConfig(
+            "dr",
+            begins_with="nothing",
+            capacity=512,
+            learn_on="new",
+            new="random",
+            primary=_CONSTANT,
+            staleness=0.0,
+            admit="all",
+            evict="oldest",
+        ),
+        MethodConfig(
+            "rplr",
+            begins_with="nothing",
+            capacity=_LARGE,
+            new="random",
+            replay=0.5,
+            least_full=0.5,
+            primary=TermConfig("positive_value_loss", temperature=0.3),
+            admit="all",
+            evict="least likely",
+        ),
+        MethodConfig(
+            "accel",
+            begins_with="nothing",
+            capacity=_LARGE,
+            new="empty",
+            replay=0.8,
+            least_full=0.5,
+            after="edits",
+            primary=TermConfig("positive_value_loss", temperature=0.3),
+            admit="all",
+            evict="least likely",
+        ),
+        MethodConfig(
+            "accel-d",
+            capacity=_LARGE,
+            after="edits",
+            primary=TermConfig("grounded_value_l1"),
+        ),
     )
 }
 
 # The same network and levels as the paper, with what learned fast in trials on two cores: a larger
 # learning rate that falls, and a little entropy. docs/results.md has a curve.
 _LAPTOP_PPO = PPOConfig(
-    learning_rate=1e-3, final_learning_rate=0.1, entropy_coefficient=0.01, bootstrap=True
+    learning_rate=1e-3, final_learning_rate=0.05, entropy_coefficient=0.01, bootstrap=True
 )
 _SMOKE_PPO = PPOConfig(num_envs=6, num_steps=16, epochs=2, hidden_size=16)
 _UNIFORM = METHODS["uniform"]
 
+SMOKE_CAPACITY = 48
+
 BUDGETS = {
     "paper": TrainConfig(_UNIFORM),
     "laptop": TrainConfig(
-        _UNIFORM, ppo=_LAPTOP_PPO, num_updates=2000, checkpoint_every=50, evaluate_every=50
+        _UNIFORM, ppo=_LAPTOP_PPO, num_updates=2500, checkpoint_every=50, evaluate_every=50
     ),
     "smoke": TrainConfig(
         _UNIFORM,
@@ -105,4 +151,7 @@ BUDGETS = {
 def train_config(method: str, budget: str) -> TrainConfig:
     """The settings of a method with a budget."""
     base = lookup(BUDGETS, budget, what="preset")
-    return replace(base, method=lookup(METHODS, method, what="method"))
+    chosen = lookup(METHODS, method, what="method")
+    if budget == "smoke" and chosen.begins_with == "nothing":
+        chosen = replace(chosen, capacity=SMOKE_CAPACITY)
+    return replace(base, method=chosen)

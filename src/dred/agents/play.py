@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.categorical import gumbel_noise, log_prob, sample
+from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
 from dred.agents.lstm import Memory
 from dred.agents.network import ActorCritic
 from dred.envs.protocol import Environment
@@ -26,6 +26,7 @@ class Rollout(eqx.Module, Generic[ViewT]):
     level: Int[Array, "time env"]  # of the world
     action: Int[Array, "time env"]
     log_prob: Float[Array, "time env"]  # of the action, when it was chosen
+    entropy: Float[Array, "time env"]  # of the policy, in nats
     reward: Float[Array, "time env"]
     terminated: Bool[Array, "time env"]
     truncated: Bool[Array, "time env"]
@@ -85,6 +86,7 @@ def play(
             level_of(state),
             action,
             log_prob(judged.logits, action),
+            entropy(judged.logits),
             moves.reward,
             moves.terminated,
             moves.truncated,
@@ -96,8 +98,8 @@ def play(
     start = (state, look(state), network.lstm.empty(num_envs), jnp.ones(num_envs, jnp.bool_))
     (_, view, memory, begins), rows = jax.lax.scan(step, start, (noise, chance))
     _, judged = network.step(forget(memory, begins), view)
-    value = jnp.concatenate([rows[8], judged.value[None]])
-    return Rollout(*rows[:8], value=value, end_value=rows[9])
+    value = jnp.concatenate([rows[9], judged.value[None]])
+    return Rollout(*rows[:9], value=value, end_value=rows[10])
 
 
 def forget(memory: Memory, begins: Bool[Array, " env"]) -> Memory:

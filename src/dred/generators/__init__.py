@@ -1,1 +1,12 @@
-"""Where new levels come from."""
+"""Where new levels come from. To add a generator, write the function and name it here."""
+
+from dred.generators.edits import edited
+from dred.generators.protocol import Generator as Generator
+from dred.generators.protocol import Material as Material
+from dred.generators.random import empty_rooms, random_rooms
+
+GENERATORS: dict[str, Generator] = {
+    "random": random_rooms,
+    "empty": empty_rooms,
+    "edits": edited,
+}

@@ -9,7 +9,27 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
+from dred.config import MethodConfig
+from dred.generators.protocol import Material
 from dred.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
+
+
+def random_rooms(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
+    """Rooms with random clutter, as large as the levels of the dataset."""
+    return rooms(material, method.max_clutter, key)
+
+
+def empty_rooms(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
+    """Rooms with nothing but a start and a goal."""
+    del method
+    return rooms(material, 1, key)
+
+
+def rooms(material: Material, max_clutter: int, key: PRNGKeyArray) -> Level:
+    """A random level in place of every parent."""
+    count, height, width = material.parents.tiles.shape
+    keys = jax.random.split(key, count)
+    return jax.vmap(lambda key: random_level(height, width, max_clutter=max_clutter, key=key))(keys)
 
 
 def random_level(height: int, width: int, *, max_clutter: int, key: PRNGKeyArray) -> Level:

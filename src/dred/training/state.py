@@ -14,12 +14,25 @@ from dred.agents.play import Rollout
 from dred.agents.ppo import Learner, Losses, make_optimiser
 from dred.config import TrainConfig
 from dred.envs.gridworld import Gridworld
+from dred.envs.optimal import optimal_returns
+from dred.envs.view import World
+from dred.errors import ConfigError
+from dred.levels.level import Level
+from dred.replay.buffer import Buffer, new_buffer
+
+
+class Stored(eqx.Module):
+    """Levels as the buffer holds them: to be read and edited, and laid out for playing."""
+
+    level: Level
+    world: World
 
 
 class TrainState(eqx.Module):
     """All of it, as one pytree. A run continues exactly from a saved one."""
 
     learner: Learner
+    buffer: Buffer
     num_updates: Int[Array, ""]
 
 
@@ -60,13 +73,52 @@ def new_setup(config: TrainConfig) -> Setup:
     return Setup(config, Gridworld(), make_optimiser(config.ppo, config.num_updates))
 
 
-def new_state(setup: Setup, *, key: PRNGKeyArray) -> TrainState:
-    """The state with which a run begins."""
+def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner:
+    """A network that has learned nothing."""
     network = new_network(
         setup.environment.num_actions, hidden_size=setup.config.ppo.hidden_size, key=key
     )
-    learner = Learner(network, setup.optimiser.init(eqx.filter(network, eqx.is_array)))
-    return TrainState(learner, jnp.zeros((), jnp.int32))
+    return Learner(network, setup.optimiser.init(eqx.filter(network, eqx.is_array)))
+
+
+def optimal_returns_of(setup: Setup, stored: Stored) -> Float[Array, " level"]:
+    """The highest return that each level allows."""
+    return optimal_returns(stored.level, setup.environment.time_limit(stored.world))
+
+
+def first_buffer(setup: Setup, dataset: Level) -> Buffer:
+    """The buffer with which a run begins."""
+    method, num_envs = setup.config.method, setup.config.ppo.num_envs
+    stored = store(setup, dataset)
+    optimal = optimal_returns_of(setup, stored)
+    if method.begins_with == "nothing":
+        stored, optimal = jax.tree.map(lambda leaf: leaf[:0], (stored, optimal))
+    count = optimal.shape[0]
+    capacity = method.capacity or count
+    generates = method.new != "none" or method.after != "none"
+    if capacity < count or (generates and capacity - count < num_envs):
+        raise ConfigError(
+            f"capacity (={capacity}) of {method.name!r} must have room for the {count} levels it "
+            f"begins with and for {num_envs} more. Use fewer levels or a larger capacity."
+        )
+    buffer = new_buffer(stored, optimal, capacity)
+    if method.warm_up:
+        return buffer
+    return eqx.tree_at(
+        lambda b: (b.primary, b.is_scored), buffer, (jnp.ones(capacity), buffer.is_used)
+    )
+
+
+def store(setup: Setup, levels: Level) -> Stored:
+    """Levels as the buffer holds them."""
+    as_arrays = Level(*(jnp.asarray(part) for part in levels))
+    return Stored(as_arrays, setup.environment.prepare(levels))
+
+
+def new_state(setup: Setup, dataset: Level, *, key: PRNGKeyArray) -> TrainState:
+    """The state with which a run begins."""
+    learner = new_learner(setup, key=key)
+    return TrainState(learner, first_buffer(setup, dataset), jnp.zeros((), jnp.int32))
 
 
 def run_key(seed: int) -> PRNGKeyArray:
@@ -91,7 +143,11 @@ def for_each_seed(
     return jax.tree.map(lambda leaf: leaf[None], one)
 
 
-def new_states(setup: Setup, seeds: Sequence[int]) -> TrainState:
+def new_states(setup: Setup, dataset: Level, seeds: Sequence[int]) -> TrainState:
     """The states with which runs of several seeds begin, with a leading axis."""
-    states = [new_state(setup, key=run_key(seed)) for seed in seeds]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    return stacked([new_state(setup, dataset, key=run_key(seed)) for seed in seeds])
+
+
+def stacked(trees: Sequence[Any]) -> Any:  # noqa: ANN401  (any pytrees of one structure)
+    """Several pytrees as one with a leading axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)

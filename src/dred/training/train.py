@@ -19,6 +19,7 @@ from dred.config import TrainConfig
 from dred.envs.view import World
 from dred.evaluation.evaluate import evaluate
 from dred.levels.dataset import LevelDataset
+from dred.levels.level import Level
 from dred.runs import Run, now
 from dred.training import checkpoint
 from dred.training.state import (
@@ -50,7 +51,7 @@ class Progress:
 def train_chunk(
     states: TrainState,
     keys: Key[Array, " seed"],
-    dataset: World,
+    dataset: Level,
     setup: Setup,
     num_updates: int,
 ) -> tuple[TrainState, Metrics]:
@@ -91,9 +92,9 @@ class Trainer:
         self.config: TrainConfig = run.config
         self.setup = new_setup(self.config)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
-        self.states = new_states(self.setup, run.seeds)
         prepare = self.setup.environment.prepare
-        self.dataset = prepare(dataset.levels)
+        self.dataset = Level(*(jnp.asarray(part) for part in dataset.levels))
+        self.states = new_states(self.setup, self.dataset, run.seeds)
         few = self.config.evaluate_levels
         self.suites = {"train": prepare(dataset[:: max(1, len(dataset) // few)][:few].levels)}
         if held_out is not None:

@@ -1,0 +1,235 @@
+"""The level buffer: a fixed number of slots, of which a batch at a time is filled, rescored, emptied.
+
+All that is known of a level stands in the same row of every array, so a level cannot lose its
+score. A level also has a number of its own, given out once and never again, by which its children
+remember it. Empty slots have the number −1.
+"""
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+EMPTY = -1  # the number of a slot without a level, and of a level without a parent
+NEVER = -jnp.inf  # the best return in a level that was never finished
+FROM_DATASET = 0  # `made_by` of dataset levels; generators count from 1
+
+
+class Buffer(eqx.Module):
+    """Levels and what is known of them. Row i of every array is slot i."""
+
+    levels: Any  # leaves [slot, …]
+    fingerprint: UInt32[Array, "slot 2"]  # of the level's content
+    number: Int[Array, " slot"]  # the level's own; EMPTY if there is none
+    from_dataset: Bool[Array, " slot"]
+    is_scored: Bool[Array, " slot"]
+    primary: Float[Array, " slot"]  # score
+    secondary: Float[Array, " slot"]  # score
+    best: Float[Array, " slot"]  # highest return so far
+    optimal: Float[Array, " slot"]  # highest return that is possible
+    last_drawn: Int[Array, " slot"]  # the draw at which it was drawn or admitted last
+    birth: Int[Array, " slot"]  # the update at which it was admitted
+    parent: Int[Array, " slot"]  # number of the level it was made from, or EMPTY
+    generation: Int[Array, " slot"]  # how many times it was made from another
+    made_by: Int[Array, " slot"]  # FROM_DATASET, or which generator
+    num_draws: Int[Array, ""]
+    next_number: Int[Array, ""]
+    num_admitted: Int[Array, ""]
+    num_refused: Int[Array, ""]
+    num_evicted: Int[Array, ""]
+
+    @property
+    def capacity(self) -> int:
+        """Slots."""
+        return self.number.shape[0]
+
+    @property
+    def is_used(self) -> Bool[Array, " slot"]:
+        """Slots with a level."""
+        return self.number != EMPTY
+
+    @property
+    def share_full(self) -> Float[Array, ""]:
+        """Share of the slots that hold a level."""
+        return self.is_used.mean()
+
+    @property
+    def staleness(self) -> Int[Array, " slot"]:
+        """Draws since the level was drawn or admitted."""
+        return self.num_draws - self.last_drawn
+
+
+class Candidates(eqx.Module):
+    """Levels that would like to enter a buffer. Row i of every array is candidate i."""
+
+    levels: Any
+    primary: Float[Array, " candidate"]
+    secondary: Float[Array, " candidate"]
+    best: Float[Array, " candidate"]
+    optimal: Float[Array, " candidate"]
+    is_scored: Bool[Array, " candidate"]
+    may_enter: Bool[Array, " candidate"]
+    parent: Int[Array, " candidate"]
+    generation: Int[Array, " candidate"]
+    made_by: Int[Array, ""]
+    birth: Int[Array, ""]
+
+
+def new_buffer(levels: Any, optimal: Float[Array, " level"], capacity: int) -> Buffer:  # noqa: ANN401
+    """A buffer with room for `capacity` levels that begins with these, of the dataset, unscored."""
+    count = optimal.shape[0]
+    used = jnp.arange(capacity) < count
+
+    def widen(leaf: Array) -> Array:
+        room = jnp.zeros((capacity - count, *leaf.shape[1:]), leaf.dtype)
+        return jnp.concatenate([jnp.asarray(leaf), room])
+
+    nothing, zero = jnp.zeros(capacity, jnp.int32), jnp.zeros((), jnp.int32)
+    return Buffer(
+        levels=jax.tree.map(widen, levels),
+        fingerprint=widen(fingerprints(levels)),
+        number=jnp.where(used, jnp.arange(capacity), EMPTY),
+        from_dataset=used,
+        is_scored=jnp.zeros(capacity, jnp.bool_),
+        primary=jnp.zeros(capacity),
+        secondary=jnp.zeros(capacity),
+        best=jnp.full(capacity, NEVER),
+        optimal=widen(optimal),
+        last_drawn=nothing,
+        birth=nothing,
+        parent=nothing + EMPTY,
+        generation=nothing,
+        made_by=nothing + FROM_DATASET,
+        num_draws=zero,
+        next_number=zero + count,
+        num_admitted=zero,
+        num_refused=zero,
+        num_evicted=zero,
+    )
+
+
+def fingerprints(levels: Any) -> UInt32[Array, "level 2"]:  # noqa: ANN401  (any pytree)
+    """64 bits of each level's content: equal for equal levels, and hardly ever for others.
+
+    Each word of a level is multiplied by a random odd number of its place; two such sums.
+    """
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(levels)]
+    count = leaves[0].shape[0]
+    flat = [leaf.reshape(count, math.prod(leaf.shape[1:])) for leaf in leaves]
+    words = jnp.concatenate([part.astype(jnp.uint32) for part in flat], axis=1)
+    odd = jax.random.bits(jax.random.key(0), (words.shape[1], 2)) | jnp.uint32(1)
+    sums = jnp.stack([((words + 1) * odd[:, i]).sum(axis=1) for i in range(2)], axis=1)
+    mixed = (sums ^ (sums >> 16)) * jnp.uint32(0x45D9F3B)  # the high bits are the well mixed ones
+    return mixed ^ (mixed >> 16)
+
+
+def rescore(
+    buffer: Buffer,
+    slots: Int[Array, " level"],
+    *,
+    primary: Float[Array, " level"],
+    secondary: Float[Array, " level"],
+    best: Float[Array, " level"],
+) -> Buffer:
+    """New scores for some slots, which replace the old; slots out of range are left alone."""
+
+    def put(column: Array, values: Array | bool) -> Array:
+        return column.at[slots].set(values, mode="drop")
+
+    return eqx.tree_at(
+        lambda b: (b.primary, b.secondary, b.best, b.is_scored),
+        buffer,
+        (
+            put(buffer.primary, primary),
+            put(buffer.secondary, secondary),
+            buffer.best.at[slots].max(best, mode="drop"),
+            put(buffer.is_scored, True),
+        ),
+    )
+
+
+def note_draws(
+    buffer: Buffer, slots: Int[Array, " draw"], is_draw: Bool[Array, " draw"]
+) -> Buffer:
+    """Count draws, in this order; entries that are none are passed over."""
+    when = buffer.num_draws + jnp.cumsum(is_draw)
+    where = jnp.where(is_draw, slots, buffer.capacity)
+    last_drawn = buffer.last_drawn.at[where].max(when, mode="drop")
+    total = buffer.num_draws + is_draw.sum()
+    return eqx.tree_at(lambda b: (b.last_drawn, b.num_draws), buffer, (last_drawn, total))
+
+
+def admit(
+    buffer: Buffer,
+    candidates: Candidates,
+    *,
+    worth: Float[Array, " slot"],
+    by: str,
+) -> tuple[Buffer, Int[Array, " candidate"]]:
+    """Let candidates in, and say into which slots; a slot out of range means not admitted.
+
+    Free slots are filled first, then those of least worth, but never a level of the dataset. The
+    best candidate is set against the slot of least worth, the second best against the next, and so
+    on; it enters if the slot is free or its score is at least that of the level there. `by` names
+    the score, primary or secondary. A candidate whose content is in the buffer already does not
+    enter; its scores replace those of that level instead.
+    """
+    count, capacity = candidates.primary.shape[0], buffer.capacity
+    marks = fingerprints(candidates.levels)
+    same = jnp.all(marks[:, None] == buffer.fingerprint[None], axis=-1) & buffer.is_used
+    known = same.any(axis=1)
+    twins = jnp.all(marks[:, None] == marks[None], axis=-1)
+    is_repeat = jnp.any(jnp.tril(twins, k=-1) & candidates.may_enter[None], axis=1)
+    wanted = candidates.may_enter & ~known & ~is_repeat
+
+    home = jnp.where(known & candidates.is_scored, same.argmax(axis=1), capacity)
+    buffer = rescore(
+        buffer,
+        home,
+        primary=candidates.primary,
+        secondary=candidates.secondary,
+        best=candidates.best,
+    )
+
+    score = getattr(candidates, by)
+    order = jnp.argsort(jnp.where(wanted, -score, jnp.inf))  # the best first, the unwanted last
+    keep = jnp.where(buffer.is_used, jnp.where(buffer.from_dataset, jnp.inf, worth), -jnp.inf)
+    least, slots = jax.lax.top_k(-keep, count)
+    is_free, is_permanent = least == jnp.inf, least == -jnp.inf
+    beats = score[order] >= getattr(buffer, by)[slots]
+    enters = wanted[order] & (is_free | beats) & ~is_permanent
+    slots = jnp.where(enters, slots, capacity)
+    numbers = buffer.next_number + jnp.cumsum(enters) - 1
+
+    def put(column: Array, values: Array) -> Array:
+        return column.at[slots].set(values, mode="drop")
+
+    def put_all(column: Array, values: Array) -> Array:
+        return put(column, values[order])
+
+    num_entered = enters.sum()
+    after = Buffer(
+        levels=jax.tree.map(put_all, buffer.levels, candidates.levels),
+        fingerprint=put_all(buffer.fingerprint, marks),
+        number=put(buffer.number, numbers),
+        from_dataset=put(buffer.from_dataset, jnp.zeros(count, jnp.bool_)),
+        is_scored=put_all(buffer.is_scored, candidates.is_scored),
+        primary=put_all(buffer.primary, candidates.primary),
+        secondary=put_all(buffer.secondary, candidates.secondary),
+        best=put_all(buffer.best, candidates.best),
+        optimal=put_all(buffer.optimal, candidates.optimal),
+        last_drawn=put(buffer.last_drawn, jnp.broadcast_to(buffer.num_draws, count)),
+        birth=put(buffer.birth, jnp.broadcast_to(candidates.birth, count)),
+        parent=put_all(buffer.parent, candidates.parent),
+        generation=put_all(buffer.generation, candidates.generation),
+        made_by=put(buffer.made_by, jnp.broadcast_to(candidates.made_by, count)),
+        num_draws=buffer.num_draws,
+        next_number=buffer.next_number + num_entered,
+        num_admitted=buffer.num_admitted + num_entered,
+        num_refused=buffer.num_refused + count - num_entered,
+        num_evicted=buffer.num_evicted + (enters & ~is_free).sum(),
+    )
+    return after, jnp.full(count, capacity).at[order].set(slots)

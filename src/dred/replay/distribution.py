@@ -1,0 +1,118 @@
+"""The distribution from which levels are drawn.
+
+    P_Λ = (1 − ρ) · ((1 − η) · P_S + η · P_S') + ρ · P_R
+
+P_S and P_S' prefer levels with high scores, P_R those that were not drawn for long. Each lives on
+its own support. It is computed once for a rollout; a draw is then a search in its cumulative sum.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from dred.config import MethodConfig, ScheduleConfig, TermConfig
+from dred.replay.buffer import Buffer
+
+Weights = Float[Array, " slot"]
+Support = Bool[Array, " slot"]
+
+
+def by_rank(score: Weights, support: Support, temperature: float) -> Weights:
+    """rank^(−1/T); the best has rank 1. Equal scores share the weights of the ranks they take."""
+    key = jnp.where(support, -score, jnp.inf)
+    order = jnp.argsort(key)
+    ordered = key[order]
+    rank = jnp.arange(1, score.shape[0] + 1, dtype=jnp.float32)
+    weight = jnp.where(support[order], rank ** (-1.0 / temperature), 0.0)
+    is_new = jnp.concatenate([jnp.zeros(1, jnp.int32), (ordered[1:] != ordered[:-1]).astype(int)])
+    group = jnp.cumsum(is_new)
+    size = score.shape[0]
+    total = jax.ops.segment_sum(weight, group, size, indices_are_sorted=True)
+    members = jax.ops.segment_sum(jnp.ones(size), group, size, indices_are_sorted=True)
+    shared = (total / jnp.maximum(members, 1.0))[group]
+    return jnp.zeros_like(score).at[order].set(jnp.where(support[order], shared, 0.0))
+
+
+def by_power(score: Weights, support: Support, temperature: float) -> Weights:
+    """score^(1/T), of scores that are not negative. Scaled by the largest, so as not to overflow."""
+    positive = jnp.where(support, jnp.maximum(score, 0.0), 0.0)
+    return (positive / jnp.maximum(positive.max(), 1e-30)) ** (1.0 / temperature) * (positive > 0)
+
+
+def in_proportion(score: Weights, support: Support, temperature: float) -> Weights:
+    """The score itself; temperature does not matter."""
+    del temperature
+    return by_power(score, support, 1.0)
+
+
+TRANSFORMS: dict[str, Callable[[Weights, Support, float], Weights]] = {
+    "rank": by_rank,
+    "power": by_power,
+    "proportional": in_proportion,
+}
+
+
+def normalise(weights: Weights, support: Support) -> Weights:
+    """Weights that sum to 1: alike on the support if none is positive; 0 if there is no support."""
+    total = weights.sum()
+    alike = jnp.where(support, 1.0, 0.0) / jnp.maximum(support.sum(), 1)
+    return jnp.where(total > 0, weights / jnp.where(total > 0, total, 1.0), alike)
+
+
+def scheduled(config: ScheduleConfig, progress: Float[Array, ""]) -> Float[Array, ""]:
+    """The value of a schedule at a share of training."""
+    length = max(config.ends - config.begins, 1e-9)
+    share = jnp.clip((progress - config.begins) / length, 0.0, 1.0)
+    shapes: dict[str, Callable[[Array], Array]] = {
+        "linear": lambda share: share,
+        "cosine": lambda share: 0.5 - 0.5 * jnp.cos(jnp.pi * share),
+        "step": lambda share: jnp.where(share >= 0.5, 1.0, 0.0),
+    }
+    return config.start + (config.end - config.start) * shapes[config.shape](share)
+
+
+def probabilities(
+    buffer: Buffer, method: MethodConfig, progress: Float[Array, ""]
+) -> Float[Array, " slot"]:
+    """P_Λ. Only levels that were scored can be drawn; a term without support leaves it to others."""
+    known = buffer.is_used & buffer.is_scored
+    supports = {"buffer": known, "dataset": known & buffer.from_dataset}
+
+    def term(config: TermConfig, score: Weights) -> Weights:
+        support = supports[config.over]
+        weights = TRANSFORMS[config.transform](score, support, config.temperature)
+        return normalise(weights, support)
+
+    score_part = term(method.primary, buffer.primary)
+    if method.secondary is not None:
+        eta = scheduled(method.eta, progress)
+        score_part = (1.0 - eta) * score_part + eta * term(method.secondary, buffer.secondary)
+    if method.staleness > 0.0:
+        support = supports[method.staleness_over]
+        age = buffer.staleness.astype(jnp.float32)
+        stale_part = normalise(by_power(age, support, method.staleness_temperature), support)
+        score_part = (1.0 - method.staleness) * score_part + method.staleness * stale_part
+    total = normalise(score_part, known)
+    nobody = ~known.any()
+    spread = normalise(jnp.zeros_like(total), buffer.is_used | ~buffer.is_used.any())
+    return jnp.where(nobody, spread, total)
+
+
+def drawn_from(probability: Float[Array, " slot"]) -> Callable[[UInt32[Array, ""]], Int[Array, ""]]:
+    """A source of levels: 32 random bits in, a slot out, by a search in the cumulative sum."""
+    upto = jnp.cumsum(probability)
+    last = probability.shape[0] - 1 - jnp.argmax((probability > 0)[::-1])
+
+    def draw(bits: UInt32[Array, ""]) -> Int[Array, ""]:
+        point = (bits >> 8).astype(jnp.float32) * 2.0**-24 * upto[-1]
+        found = jnp.searchsorted(upto, point, side="right")
+        return jnp.minimum(found, last).astype(jnp.int32)
+
+    return draw
+
+
+def effective_number(probability: Float[Array, " slot"]) -> Float[Array, ""]:
+    """How many equally likely levels would be as hard to guess: exp of the entropy."""
+    return jnp.exp(-jnp.sum(jnp.where(probability > 0, probability * jnp.log(probability), 0.0)))

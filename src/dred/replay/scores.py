@@ -1,0 +1,134 @@
+"""What makes a level worth replaying: scores of episodes, as pure functions.
+
+A score is a function of a `Trace` that gives a number for each step. The score of an episode is the
+mean over its steps, the score of a level the mean over the episodes that ended in a rollout. To add
+one, write the function and give it a name in `SCORES`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from dred.agents.play import Rollout
+
+Steps = Float[Array, "time env"]
+
+
+class Trace(eqx.Module):
+    """What scores may use: a number for each step of a rollout."""
+
+    advantage: Steps  # generalised, not normalised
+    surprise: Steps  # one-step error of the critic, r + γ V' − V
+    value: Steps  # V, what the critic expected
+    entropy: Steps  # of the policy
+    returned: Steps  # undiscounted, by the step's whole episode
+    best: Steps  # highest return ever in the step's level
+    optimal: Steps  # highest return possible in the step's level
+    success: Steps  # share of the level's episodes in this rollout that were solved
+
+
+Score = Callable[[Trace], Steps]
+
+SCORES: dict[str, Score] = {
+    "uniform": lambda trace: jnp.ones_like(trace.value),
+    "value_l1": lambda trace: jnp.abs(trace.advantage),
+    "positive_value_loss": lambda trace: jnp.maximum(trace.advantage, 0.0),
+    "signed_value_loss": lambda trace: trace.advantage,
+    "one_step_td_error": lambda trace: jnp.abs(trace.surprise),
+    "maxmc": lambda trace: jnp.maximum(trace.best - trace.value, 0.0),
+    "grounded_value_l1": lambda trace: jnp.where(trace.best > 0, jnp.abs(trace.advantage), 0.0),
+    "policy_entropy": lambda trace: trace.entropy,
+    "true_regret": lambda trace: trace.optimal - trace.returned,
+    "learnability": lambda trace: trace.success * (1.0 - trace.success),
+}
+
+
+class Results(eqx.Module):
+    """How a rollout went in each level. Levels that were not played have no episodes."""
+
+    episodes: Int[Array, " level"]
+    primary: Float[Array, " level"]  # score
+    secondary: Float[Array, " level"]  # score
+    best: Float[Array, " level"]  # highest return in this rollout; −∞ if not played
+    mean_return: Float[Array, " level"]
+    value_loss: Float[Array, " level"]  # mean |advantage|
+    solved: Bool[Array, " level"]  # at least once
+
+
+def judge(
+    rollout: Rollout[Any],
+    advantage: Steps,
+    *,
+    best: Float[Array, " level"],
+    optimal: Float[Array, " level"],
+    scores: tuple[str, str],
+    discount: float,
+) -> Results:
+    """Score every level of a rollout's world.
+
+    Episodes that the end of the rollout cuts short do not count, except in levels where no other
+    ended: a level is never left without a score because its episodes are long.
+    """
+    num_levels, level = best.shape[0], rollout.level
+    length = level.shape[0]
+    step = jnp.arange(length)[:, None]
+    first = cumulative_max(jnp.where(rollout.begins, step, 0))
+    last_row = step == length - 1
+    last = cumulative_min(jnp.where(rollout.ended | last_row, step, length - 1))
+
+    def per_level(value: Array, where: Bool[Array, "time env"]) -> Array:
+        """Sums over the marked steps, by level."""
+        return jnp.zeros(num_levels).at[level].add(jnp.where(where, value, 0.0))
+
+    def over_episode(value: Steps) -> Steps:
+        """Sums over the episode of each step."""
+        upto = jnp.concatenate([jnp.zeros_like(value[:1]), jnp.cumsum(value, axis=0)])
+        after = jnp.take_along_axis(upto, last + 1, axis=0)
+        return after - jnp.take_along_axis(upto, first, axis=0)
+
+    completed = per_level(jnp.ones_like(advantage), rollout.ended)
+    counts = rollout.ended | (last_row & (completed[level] == 0))
+    episodes = per_level(jnp.ones_like(advantage), counts)
+    shown = jnp.maximum(episodes, 1.0)
+    returned = over_episode(rollout.reward)
+    success = per_level(jnp.where(returned > 0, 1.0, 0.0), counts) / shown
+    best_now = jnp.full(num_levels, -jnp.inf).at[level].max(jnp.where(counts, returned, -jnp.inf))
+    discounted = jnp.where(rollout.ended, 0.0, discount * rollout.value[1:])
+    trace = Trace(
+        advantage=advantage,
+        surprise=rollout.reward + discounted - rollout.value[:-1],
+        value=rollout.value[:-1],
+        entropy=rollout.entropy,
+        returned=returned,
+        best=jnp.maximum(best, best_now)[level],
+        optimal=optimal[level],
+        success=success[level],
+    )
+    steps = (last - first + 1).astype(jnp.float32)
+
+    def of_levels(value: Steps) -> Float[Array, " level"]:
+        return per_level(over_episode(value) / steps, counts) / shown
+
+    primary, secondary = (of_levels(SCORES[name](trace)) for name in scores)
+    return Results(
+        episodes=episodes.astype(jnp.int32),
+        primary=primary,
+        secondary=secondary,
+        best=best_now,
+        mean_return=per_level(returned, counts) / shown,
+        value_loss=of_levels(jnp.abs(advantage)),
+        solved=success > 0,
+    )
+
+
+def cumulative_max(index: Int[Array, "time env"]) -> Int[Array, "time env"]:
+    """The largest so far, going forwards in time."""
+    return jnp.maximum.accumulate(index, axis=0)
+
+
+def cumulative_min(index: Int[Array, "time env"]) -> Int[Array, "time env"]:
+    """The smallest so far, going backwards in time."""
+    return jnp.minimum.accumulate(index[::-1], axis=0)[::-1]
