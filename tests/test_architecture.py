@@ -18,8 +18,9 @@ MAY_IMPORT = {
     "levels": {"errors", "config", "files", "presets", "progress"},
     "runs": {"errors", "config", "files", "agents", "training"},  # the latter two in `policy`
     "envs": {"errors", "config", "files", "levels"},
-    "generators": {"levels"},
+    "generators": {"config", "levels"},
     "agents": {"config", "envs"},
+    "replay": {"config", "agents"},
     "evaluation": {"files", "runs", "levels", "agents", "envs"},
     "training": {
         "errors",
@@ -29,6 +30,7 @@ MAY_IMPORT = {
         "levels",
         "envs",
         "generators",
+        "replay",
         "agents",
         "evaluation",
     },

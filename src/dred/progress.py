@@ -1,7 +1,8 @@
 """Progress bars with rate and time left, on standard error; silent when nobody is looking."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.progress import (
@@ -15,7 +16,14 @@ from rich.progress import (
 )
 from rich.text import Text
 
-Advance = Callable[[int], None]  # tells the bar that some more is done
+
+@runtime_checkable
+class Advance(Protocol):
+    """Tells the bar that some more is done, and perhaps how it goes."""
+
+    def __call__(self, amount: int, /, note: str = "") -> None:
+        """So much more is done."""
+        ...
 
 
 class _Rate(ProgressColumn):
@@ -39,12 +47,13 @@ def bar(what: str, total: int, *, unit: str, done: int = 0) -> Generator[Advance
         MofNCompleteColumn(),
         _Rate(unit),
         TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[note]}"),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=total, completed=done)
+        task = progress.add_task(what, total=total, completed=done, note="")
 
-        def advance(amount: int, /) -> None:
-            progress.advance(task, amount)
+        def advance(amount: int, /, note: str = "") -> None:
+            progress.update(task, advance=amount, note=note)
 
         yield advance

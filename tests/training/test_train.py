@@ -21,6 +21,7 @@ from dred.cli import main
 from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
 from dred.levels import make
+from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.runs import create_run, open_run
 from dred.training import checkpoint
@@ -28,6 +29,7 @@ from dred.training.state import new_setup, new_states
 from dred.training.train import Trainer, passes
 
 LEVELS = make("cave-escape-train", count=12, size=9)
+ARRAYS = Level(*(jnp.asarray(part) for part in LEVELS.levels))
 DRED = [sys.executable, "-m", "dred.cli"]
 
 
@@ -59,7 +61,8 @@ def trainer(tmp_path, config, seeds=(0,), name="run"):
 def documented_metrics():
     """The names in the table of docs/metrics.md."""
     page = Path(__file__).parents[2] / "docs" / "metrics.md"
-    return set(re.findall(r"^\| `([^`]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE))
+    rows = re.findall(r"^\| (`.+?`) \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -166,7 +169,7 @@ def test_a_checkpoint_cut_in_half_is_told_and_the_one_before_is_taken(files, tmp
 
 
 def test_a_changed_or_foreign_checkpoint_is_refused(tmp_path):
-    states = new_states(new_setup(train_config("uniform", "smoke")), (0,))
+    states = new_states(new_setup(train_config("uniform", "smoke")), ARRAYS, (0,))
     path = tmp_path / "update-00000000.npz"
     checkpoint.save(path, states, keep=1)
     restored = checkpoint.load(path, states)
@@ -175,7 +178,7 @@ def test_a_changed_or_foreign_checkpoint_is_refused(tmp_path):
     larger = replace(train_config("uniform", "smoke").ppo, hidden_size=8)
     other = new_setup(replace(train_config("uniform", "smoke"), ppo=larger))
     with pytest.raises(CheckpointError, match="a run with other settings"):
-        checkpoint.load(path, new_states(other, (0,)))
+        checkpoint.load(path, new_states(other, ARRAYS, (0,)))
     with np.load(path) as archive:
         arrays = dict(archive)
     name = next(name for name in arrays if name != "meta")
@@ -257,6 +260,6 @@ def test_intervals_are_passed_once_each():
 
 
 def test_a_state_is_one_pytree_of_arrays():
-    states = new_states(new_setup(train_config("uniform", "smoke")), (0, 1))
+    states = new_states(new_setup(train_config("accel", "smoke")), ARRAYS, (0, 1))
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(states))
     assert jnp.array_equal(states.num_updates, jnp.zeros(2, jnp.int32))

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 class Train:
     """Train an agent and write a run folder.
 
-    METHOD is uniform (levels of the dataset, all alike) or dr (new random levels all the time).
+    METHOD is one of
+      uniform   levels of the dataset, all alike
+      plr       levels of the dataset, those with a high value loss more often
+      dr        new random levels all the time
+      rplr      random levels, of which those that teach something are kept and replayed
+      accel     the same, from empty rooms, with small changes to the levels that were replayed
+      accel-d   the same, from the dataset
 
     For example:
-      dred train uniform --levels train.npz --held-out test.npz --out runs/u --preset laptop
-      dred train dr --levels train.npz --out runs/dr --preset smoke --seeds 0 1 2
+      dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
+      dred train accel --levels train.npz --out runs/accel --preset smoke --seeds 0 1 2
     """
 
     method: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="METHOD")]
@@ -129,7 +135,10 @@ def carry_on(run: "Run", sets: "dict[str, LevelDataset]") -> None:
 
             def tell(now: Progress) -> None:
                 nonlocal last
-                advance(now.num_updates - last)
+                advance(
+                    now.num_updates - last,
+                    note=f"{now.solved_rate:.0%} solved, {now.transitions_per_second:,.0f} steps/s",
+                )
                 last = now.num_updates
                 tested = (
                     "" if now.test_solved_rate is None else f"{now.test_solved_rate:.1%} held out"

@@ -16,12 +16,10 @@ FAR = 2**20  # more steps than any way has
 
 
 def steps_to_goal(level: Level) -> Int[Array, "heading height width"]:
-    """Actions that it takes to reach the goal from each cell with each heading; FAR if it cannot."""
+    """Actions from each cell and heading to the goal; FAR where there is no way."""
     tiles = jnp.asarray(level.tiles)
     height, width = tiles.shape
-    is_goal = (jnp.arange(height)[:, None] == level.goal[0]) & (
-        jnp.arange(width) == level.goal[1]
-    )
+    is_goal = (jnp.arange(height)[:, None] == level.goal[0]) & (jnp.arange(width) == level.goal[1])
     blocked = (tiles == WALL) | (tiles == LAVA)
 
     def improve(steps: Array) -> Array:

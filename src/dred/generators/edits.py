@@ -77,7 +77,9 @@ def repair(
     def somewhere(other: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
         """A random free cell, or any if none is free, but not the other one."""
         chance = jax.random.uniform(key, cell.shape)
-        return jnp.argmax(chance + jnp.where(is_free, 1.0, 0.0) - jnp.where(cell == other, 2.0, 0.0))
+        return jnp.argmax(
+            chance + jnp.where(is_free, 1.0, 0.0) - jnp.where(cell == other, 2.0, 0.0)
+        )
 
     goal = jnp.where(goal == NOWHERE, somewhere(start, key_goal), goal)
     return goal, jnp.where(start == NOWHERE, somewhere(goal, key_start), start)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from dred.errors import DatasetError
 from dred.levels import measure
 from dred.levels.dataset import LevelDataset
-from dred.levels.level import for_compiled
+from dred.levels.level import Level, for_compiled
 
 
 class Shift(NamedTuple):
@@ -32,7 +32,14 @@ def histogram(
     a wall is that of `dred.levels.extended_distances`. The last column holds the navigable cells
     from which the goal cannot be reached. The table sums to 1.
     """
-    count, (height, width) = len(dataset), dataset.shape
+    return histogram_of(dataset.levels, weights)
+
+
+def histogram_of(
+    levels: Level, weights: Float[np.ndarray, " level"] | None = None
+) -> Float[np.ndarray, "tile distance"]:
+    """The same, of a batch of levels."""
+    count, height, width = levels.tiles.shape
     chosen = np.ones(count) if weights is None else np.asarray(weights, np.float64)
     if chosen.shape != (count,) or not np.isfinite(chosen).all() or (chosen < 0).any():
         raise DatasetError(
@@ -42,7 +49,7 @@ def histogram(
     if chosen.sum() <= 0:
         raise DatasetError("weights must not all be 0: at least one level has to count.")
     table = np.zeros((4, height * width + 1))
-    tiles, goal, _, _ = for_compiled(dataset.levels)
+    tiles, goal, _, _ = for_compiled(levels)
     measure.count_tiles(tiles, goal, chosen / chosen.sum(), table)
     return table
 

@@ -1,4 +1,4 @@
-"""The level buffer: a fixed number of slots, of which a batch at a time is filled, rescored, emptied.
+"""The level buffer: a fixed number of slots, filled, rescored and emptied a batch at a time.
 
 All that is known of a level stands in the same row of every array, so a level cannot lose its
 score. A level also has a number of its own, given out once and never again, by which its children
@@ -151,9 +151,7 @@ def rescore(
     )
 
 
-def note_draws(
-    buffer: Buffer, slots: Int[Array, " draw"], is_draw: Bool[Array, " draw"]
-) -> Buffer:
+def note_draws(buffer: Buffer, slots: Int[Array, " draw"], is_draw: Bool[Array, " draw"]) -> Buffer:
     """Count draws, in this order; entries that are none are passed over."""
     when = buffer.num_draws + jnp.cumsum(is_draw)
     where = jnp.where(is_draw, slots, buffer.capacity)

@@ -36,7 +36,7 @@ def by_rank(score: Weights, support: Support, temperature: float) -> Weights:
 
 
 def by_power(score: Weights, support: Support, temperature: float) -> Weights:
-    """score^(1/T), of scores that are not negative. Scaled by the largest, so as not to overflow."""
+    """score^(1/T), where scores are positive; scaled by the largest, so as not to overflow."""
     positive = jnp.where(support, jnp.maximum(score, 0.0), 0.0)
     return (positive / jnp.maximum(positive.max(), 1e-30)) ** (1.0 / temperature) * (positive > 0)
 
@@ -76,7 +76,7 @@ def scheduled(config: ScheduleConfig, progress: Float[Array, ""]) -> Float[Array
 def probabilities(
     buffer: Buffer, method: MethodConfig, progress: Float[Array, ""]
 ) -> Float[Array, " slot"]:
-    """P_Λ. Only levels that were scored can be drawn; a term without support leaves it to others."""
+    """P_Λ. Only scored levels can be drawn; a term without support leaves its share to others."""
     known = buffer.is_used & buffer.is_scored
     supports = {"buffer": known, "dataset": known & buffer.from_dataset}
 

@@ -33,6 +33,7 @@ from dred.training.state import (
     run_key,
 )
 from dred.training.update import update
+from dred.training.watch import describe_buffers
 
 Say = Callable[[str], None]
 
@@ -139,8 +140,11 @@ class Trainer:
         after = before + size
         is_last = after == config.num_updates
         rows = self._rows(jax.device_get(metrics), after, seconds / size)
-        if is_last or passes(before, after, config.evaluate_every):
+        is_due = is_last or passes(before, after, config.evaluate_every)
+        if is_due:
             self._evaluate(rows)
+        described = describe_buffers(self.states, self.setup, self.dataset, in_detail=is_due)
+        rows = [row | more for row, more in zip(rows, described, strict=True)]
         self.run.append_metrics(rows)
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()

@@ -44,14 +44,12 @@ def update(
     after = TrainState(learner, played.buffer, state.num_updates + 1)
     if method.after != "none":
         parents = easiest(played.results, method.num_parents, ppo.num_envs)
-        after = propose(
-            after, method.after, parents, dataset=dataset, setup=setup, key=key_propose
-        )
+        after = propose(after, method.after, parents, dataset=dataset, setup=setup, key=key_propose)
     return after, Metrics.of(played.rollout, losses)
 
 
 class Played(eqx.Module):
-    """A rollout, what the critic makes of it, how it went in each level, and the buffer after it."""
+    """A rollout, its advantages, how it went in each level, and the buffer after it."""
 
     rollout: Rollout[Any]
     advantage: Float[Array, "time env"]
@@ -119,9 +117,7 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
     return TrainState(state.learner, buffer, state.num_updates)
 
 
-def explore(
-    state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray
-) -> TrainState:
+def explore(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> TrainState:
     """Score new levels without learning, again and again, until it is time to replay."""
     method, num_envs = setup.config.method, setup.config.ppo.num_envs
     most = 2 * state.buffer.capacity // num_envs  # new levels may all be known already

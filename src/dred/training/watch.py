@@ -1,0 +1,95 @@
+"""What the buffer is like: which levels it prefers, and how far they are from the dataset."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from dred.levels.level import Level
+from dred.levels.metrics import level_metrics
+from dred.levels.shift import histogram_of, jensen_shannon
+from dred.replay.buffer import Buffer
+from dred.replay.distribution import effective_number, probabilities, scheduled
+from dred.training.state import Setup, TrainState
+from dred.training.update import progress_of
+
+QUANTILES = (0.1, 0.5, 0.9)
+
+
+@jax.jit
+def weigh(states: TrainState, setup: Setup) -> Float[Array, "seed slot"]:
+    """P_Λ of every seed."""
+
+    def one(state: TrainState) -> Float[Array, " slot"]:
+        return probabilities(state.buffer, setup.config.method, progress_of(state, setup))
+
+    return jax.lax.map(one, states)
+
+
+def describe_buffers(
+    states: TrainState, setup: Setup, dataset: Level, *, in_detail: bool
+) -> list[dict[str, Any]]:
+    """A row per seed: what can be said at a glance, and in detail what takes a look at levels."""
+    weights = np.asarray(weigh(states, setup))
+    progress = float(states.num_updates[0]) / setup.config.num_updates
+    rows: list[dict[str, Any]] = []
+    for index, weight in enumerate(weights):
+        buffer = jax.tree.map(lambda leaf, index=index: leaf[index], states.buffer)
+        row = at_a_glance(buffer, weight)
+        row["eta"] = float(scheduled(setup.config.method.eta, jnp.asarray(progress)))
+        if in_detail:
+            row |= look_closely(buffer.levels.level, weight, dataset)
+        rows.append(row)
+    return rows
+
+
+def at_a_glance(buffer: Buffer, weight: Float[np.ndarray, " slot"]) -> dict[str, Any]:
+    """What the scores and flags tell."""
+    known = np.asarray(buffer.is_used & buffer.is_scored)
+    scores = np.asarray(buffer.primary)[known]
+    quantiles = np.quantile(scores, QUANTILES) if len(scores) else [float("nan")] * len(QUANTILES)
+    return {
+        "buffer_levels": int(np.asarray(buffer.is_used).sum()),
+        "dataset_mass": float(weight[np.asarray(buffer.from_dataset)].sum()),
+        "effective_levels": float(effective_number(jnp.asarray(weight))),
+        "generation": float(weight @ np.asarray(buffer.generation)),
+        **{
+            f"score/q{round(100 * share)}": float(value)
+            for share, value in zip(QUANTILES, quantiles, strict=True)
+        },
+        "admitted": int(buffer.num_admitted),
+        "refused": int(buffer.num_refused),
+        "evicted": int(buffer.num_evicted),
+    }
+
+
+def look_closely(
+    levels: Level, weight: Float[np.ndarray, " slot"], dataset: Level
+) -> dict[str, Any]:
+    """What the levels are like that are likely to be drawn."""
+    likely = np.flatnonzero(weight > 0)
+    some = Level(*(np.asarray(part)[likely] for part in levels))
+    share = weight[likely] / weight[likely].sum()
+    metrics = level_metrics(some)
+    divergence = jensen_shannon(
+        histogram_of(some, share.astype(np.float64)),
+        histogram_of(Level(*(np.asarray(part) for part in dataset))),
+    )
+    return {
+        "solvable_mass": float(share[np.isfinite(metrics.path)].sum()),
+        "path": weighted_mean(metrics.path, share),
+        "moss_density": weighted_mean(metrics.moss_density, share),
+        "lava_density": weighted_mean(metrics.lava_density, share),
+        "jsd_distance": float(np.sqrt(divergence)),
+        "jsd_divergence": divergence,
+    }
+
+
+def weighted_mean(
+    values: Float[np.ndarray, " level"], share: Float[np.ndarray, " level"]
+) -> float | None:
+    """The mean over those levels that have a value; none if no level has."""
+    there = np.isfinite(values) & (share > 0)
+    return float(np.average(values[there], weights=share[there])) if there.any() else None
