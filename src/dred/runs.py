@@ -22,6 +22,7 @@ from dred.files import OutputError, cannot_write, write_text
 
 if TYPE_CHECKING:
     from dred.agents.network import ActorCritic
+    from dred.training.saved import SavedBuffer
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,21 @@ class Run:
 
     def policy(self, seed: int | None = None) -> "ActorCritic":
         """The trained network: of the given seed, or of the first."""
-        from dred.training.policies import policies_of
+        from dred.training.saved import policies_of
 
+        return policies_of(self)[self._place_of(seed)]
+
+    def buffer(self, seed: int | None = None) -> "SavedBuffer":
+        """The levels in the buffer, the likeliest first: of the given seed, or of the first."""
+        from dred.training.saved import buffers_of
+
+        return buffers_of(self)[self._place_of(seed)]
+
+    def _place_of(self, seed: int | None) -> int:
         wanted = self.seeds[0] if seed is None else seed
         if wanted not in self.seeds:
             raise ConfigError(f"{self.path} has the seeds {list(self.seeds)}, not {wanted}.")
-        return policies_of(self)[self.seeds.index(wanted)]
+        return self.seeds.index(wanted)
 
     def append_metrics(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add lines to `metrics.jsonl`."""

@@ -127,8 +127,9 @@ def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files
     assert run.metrics()[-1]["update"] == int(newest.stem.split("-")[1])
 
 
-def test_a_seed_learns_the_same_alone_and_among_others(tmp_path):
-    config = replace(train_config("uniform", "smoke"), num_updates=3)
+@pytest.mark.parametrize("method", ["uniform", "accel"])
+def test_a_seed_learns_the_same_alone_and_among_others(method, tmp_path):
+    config = replace(train_config(method, "smoke"), num_updates=3)
     alone, together = (
         trainer(tmp_path, config, seeds, name)
         for seeds, name in (((7,), "alone"), ((3, 7), "together"))
@@ -139,6 +140,27 @@ def test_a_seed_learns_the_same_alone_and_among_others(tmp_path):
         jax.tree.leaves(alone.states), jax.tree.leaves(together.states), strict=True
     ):
         np.testing.assert_allclose(single[0], several[1], rtol=2e-3, atol=2e-5)
+
+
+def test_the_buffer_of_a_run_can_be_looked_at(files, tmp_path, capsys):
+    main(words("accel-d", files, tmp_path / "x"))
+    saved = open_run(tmp_path / "x").buffer()
+    assert (np.diff(saved.probability) <= 0).all()
+    assert saved.probability.sum() == pytest.approx(1.0, abs=1e-4)
+    for index in np.flatnonzero(saved.levels.structure == "dataset"):
+        assert saved.levels[int(index)] == LEVELS[int(saved.number[index])]
+    assert (saved.parent[saved.generation > 0] >= 0).all()
+    main(["levels", "show", str(tmp_path / "x"), "--buffer", "--out", str(tmp_path / "b.png")])
+    assert "levels in the buffer" in capsys.readouterr().out
+    assert (tmp_path / "b.png").stat().st_size > 1000
+    with pytest.raises(ConfigError, match="Add --buffer"):
+        main(["levels", "show", str(tmp_path / "x"), "--out", str(tmp_path / "c.png"), "--debug"])
+
+
+def test_a_method_whose_buffer_is_too_small_is_refused(tmp_path):
+    small = replace(train_config("accel-d", "smoke").method, capacity=13)
+    with pytest.raises(ConfigError, match=r"room for the 12 levels .* and for 6 more"):
+        trainer(tmp_path, replace(train_config("accel-d", "smoke"), method=small))
 
 
 def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):

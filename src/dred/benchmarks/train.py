@@ -8,25 +8,28 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from dred import progress
 from dred.agents.network import HEAD_SIZE, INPUT_SIZE
-from dred.agents.play import play
 from dred.agents.ppo import estimate_advantages, learn
 from dred.benchmarks.show import number, print_table
 from dred.config import PPOConfig
-from dred.envs.view import World
+from dred.envs.view import prepare
 from dred.levels import make
+from dred.levels.level import Level
 from dred.presets import METHODS, train_config
-from dred.training.state import Setup, TrainState, new_setup, new_state, run_key
-from dred.training.update import LEVELS, update
+from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key
+from dred.training.update import LEARN_ON, update
 
 PRODUCT = 2048  # side of the matrices of the measured product
+CAPACITIES = (4_000, 400_000)  # of the buffers compared
 UPDATES = 4  # in one compiled call, as in training
 FORWARD_AND_BACKWARD = 3  # the backward pass takes two products for each of the forward pass
 
@@ -48,20 +51,9 @@ def seconds_of(call: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def play_once(state: TrainState, dataset: World, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
-    """The rollout of one update."""
-    key_choose, key_play, _ = jax.random.split(key, 3)
-    chosen = LEVELS[setup.config.method.levels](dataset, setup=setup, key=key_choose)
-    return play(
-        state.learner.network,
-        setup.environment,
-        chosen.world,
-        chosen.begun,
-        length=setup.config.ppo.num_steps,
-        restart=chosen.restart,
-        value_ends=setup.config.ppo.bootstrap,
-        key=key_play,
-    )
+def play_once(state: TrainState, dataset: Level, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
+    """The rollout of one update, scored."""
+    return LEARN_ON[setup.config.method.learn_on](state, dataset=dataset, setup=setup, key=key)
 
 
 def learn_once(state: TrainState, rollout: Any, key: jax.Array, setup: Setup) -> TrainState:  # noqa: ANN401
@@ -69,7 +61,7 @@ def learn_once(state: TrainState, rollout: Any, key: jax.Array, setup: Setup) ->
     ppo = setup.config.ppo
     advantage = estimate_advantages(rollout, ppo)
     learner, _ = learn(state.learner, rollout, advantage, ppo, setup.optimiser, key=key)
-    return TrainState(learner, state.num_updates)
+    return TrainState(learner, state.buffer, state.num_updates)
 
 
 def several(
@@ -85,75 +77,186 @@ def several(
     return steps
 
 
-def measure(method: str, *, repeats: int, seed: int) -> dict[str, Any]:
-    """One method at the paper's setting. The parts take turns, so that noise falls on all alike."""
-    setup = new_setup(train_config(method, "paper"))
-    key = run_key(seed)
-    state = new_state(setup, key=key)
-    dataset = setup.environment.prepare(make("cave-escape-train", seed=seed).levels)
-    playing = jax.jit(partial(play_once, setup=setup))
-    learning = several(partial(learn_once, setup=setup))
-    updating = several(
-        lambda state, given, key: update(state, dataset=given, setup=setup, key=key)[0]
+def make_step(setup: Setup) -> Callable[[TrainState, Any, jax.Array], TrainState]:
+    """Several updates in one compiled call."""
+    return several(lambda state, given, key: update(state, dataset=given, setup=setup, key=key)[0])
+
+
+def scoring_rollouts(before: TrainState, after: TrainState, num_envs: int) -> int:
+    """How many rollouts without learning lie between two states."""
+    tried = [int(s.buffer.num_admitted + s.buffer.num_refused) for s in (before, after)]
+    return (tried[1] - tried[0]) // num_envs
+
+
+class Bench:
+    """The methods at the paper's setting, timed in turns, so that noise falls on all alike."""
+
+    def __init__(self, seed: int) -> None:
+        self.key = run_key(seed)
+        levels = make("cave-escape-train", seed=seed).levels
+        self.dataset = Level(*(jnp.asarray(part) for part in levels))
+        self.matrix = jax.random.normal(jax.random.key(0), (PRODUCT, PRODUCT))
+        self.product = jax.jit(jnp.matmul)
+
+    def start(self, method: str) -> tuple[Setup, TrainState]:
+        """A method at its beginning."""
+        setup = new_setup(train_config(method, "paper"))
+        return setup, new_state(setup, self.dataset, key=self.key)
+
+    def parts(self, *, repeats: int) -> dict[str, Any]:
+        """Playing and learning of `uniform`, each on its own, and the machine's product."""
+        setup, state = self.start("uniform")
+        playing = jax.jit(partial(play_once, setup=setup))
+        learning = several(partial(learn_once, setup=setup))
+        rollout = playing(state, self.dataset, self.key).rollout
+        calls: dict[str, Callable[[], Any]] = {
+            "playing": lambda: playing(state, self.dataset, self.key),
+            "learning": lambda: learning(state, rollout, self.key),
+            "product": lambda: self.product(self.matrix, self.matrix),
+        }
+        median = medians(calls, repeats)
+        ppo = setup.config.ppo
+        learned = median["learning"] / UPDATES
+        rate = 2 * PRODUCT**3 / median["product"]
+        flops = learning_flops(ppo, setup.environment.num_actions)
+        return {
+            "seconds_playing": median["playing"],
+            "seconds_learning": learned,
+            "learning_gflops": flops / learned / 1e9,
+            "product_gflops": rate / 1e9,
+            "share_of_product": flops / learned / rate,
+        }
+
+    def method(self, method: str, parts: dict[str, Any], *, repeats: int) -> dict[str, Any]:
+        """Updates of a method once its buffer is filled as far as it has to be."""
+        setup, state = self.start(method)
+        updating = make_step(setup)
+        begun = time.perf_counter()
+        state = jax.block_until_ready(updating(state, self.dataset, self.key))
+        first = time.perf_counter() - begun
+        times: list[float] = []
+        rollouts: list[float] = []
+        for index in range(repeats):
+            key = jax.random.fold_in(self.key, index)
+            begun = time.perf_counter()
+            after = jax.block_until_ready(updating(state, self.dataset, key))
+            times.append((time.perf_counter() - begun) / UPDATES)
+            scored = scoring_rollouts(state, after, setup.config.ppo.num_envs)
+            scored -= UPDATES * (setup.config.method.learn_on == "new")
+            rollouts.append(1 + scored / UPDATES)
+            state = after
+        seconds, mean_rollouts = statistics.fmean(times), statistics.fmean(rollouts)
+        expected = parts["seconds_learning"] + mean_rollouts * parts["seconds_playing"]
+        return {
+            "method": method,
+            "seconds_per_update": seconds,
+            "rollouts_per_update": mean_rollouts,
+            "ratio_to_parts": seconds / expected,
+            "share_not_learning": 1.0 - min(1.0, parts["seconds_learning"] / seconds),
+            "transitions_per_second": setup.config.ppo.transitions_per_update / seconds,
+            "compile_seconds": max(0.0, first - UPDATES * seconds),
+        }
+
+    def sizes(self, *, repeats: int) -> list[dict[str, Any]]:
+        """Updates with a small and a large buffer, both full, in turns."""
+        calls: dict[str, Callable[[], Any]] = {}
+        for capacity in CAPACITIES:
+            config = train_config("accel", "paper")
+            config = replace(config, method=replace(config.method, capacity=capacity, replay=1.0))
+            setup = new_setup(config)
+            state = filled(new_state(setup, self.dataset, key=self.key), self.dataset)
+            calls[str(capacity)] = partial(make_step(setup), state, self.dataset, self.key)
+        median = medians(calls, repeats)
+        least = median[str(CAPACITIES[0])]
+        return [
+            {
+                "capacity": capacity,
+                "seconds_per_update": median[str(capacity)] / UPDATES,
+                "ratio": median[str(capacity)] / least,
+            }
+            for capacity in CAPACITIES
+        ]
+
+
+def filled(state: TrainState, dataset: Level) -> TrainState:
+    """The state with a level in every slot: those of the dataset again and again, all scored."""
+    buffer = state.buffer
+    slots = jnp.arange(buffer.capacity)
+    world = prepare(dataset)
+    stored = Stored(dataset, world)
+    levels = jax.tree.map(lambda leaf: leaf[slots % leaf.shape[0]], stored)
+    key_score, key_mark = jax.random.split(jax.random.key(0))
+    full = eqx.tree_at(
+        lambda b: (b.levels, b.number, b.is_scored, b.primary, b.fingerprint),
+        buffer,
+        (
+            levels,
+            slots,
+            jnp.ones_like(buffer.is_scored),
+            jax.random.uniform(key_score, slots.shape),
+            jax.random.bits(key_mark, buffer.fingerprint.shape),
+        ),
     )
-    product = jax.jit(jnp.matmul)
-    matrix = jax.random.normal(jax.random.key(0), (PRODUCT, PRODUCT))
-    rollout = playing(state, dataset, key)
-    calls: dict[str, Callable[[], Any]] = {
-        "playing": lambda: playing(state, dataset, key),
-        "learning": lambda: learning(state, rollout, key),
-        "updating": lambda: updating(state, dataset, key),
-        "product": lambda: product(matrix, matrix),
-    }
-    first = {name: seconds_of(call) for name, call in calls.items()}
+    return TrainState(state.learner, full, state.num_updates)
+
+
+def medians(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Median seconds of each call; they take turns, after one of each that may compile."""
+    for call in calls.values():
+        seconds_of(call)
     times = [{name: seconds_of(call) for name, call in calls.items()} for _ in range(repeats)]
-    median = {name: statistics.median(each[name] for each in times) for name in calls}
-    updated, learned = median["updating"] / UPDATES, median["learning"] / UPDATES
-    rate = 2 * PRODUCT**3 / median["product"]
-    flops = learning_flops(setup.config.ppo, setup.environment.num_actions)
-    return {
-        "method": method,
-        "seconds_per_update": updated,
-        "seconds_playing": median["playing"],
-        "seconds_learning": learned,
-        "share_not_learning": 1.0 - min(1.0, learned / updated),
-        "transitions_per_second": setup.config.ppo.transitions_per_update / updated,
-        "learning_gflops": flops / learned / 1e9,
-        "product_gflops": rate / 1e9,
-        "share_of_product": flops / learned / rate,
-        "compile_seconds": first["updating"] - median["updating"],
-    }
+    return {name: statistics.median(each[name] for each in times) for name in calls}
 
 
 def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:
     """Measure all methods; the result for JSON, and a function that prints it as a table."""
+    repeats = max(3, repeats)
+    bench = Bench(seed)
     rows: list[dict[str, Any]] = []
-    with progress.bar("methods", len(METHODS), unit="methods") as advance:
+    with progress.bar("measuring", len(METHODS) + 2, unit="parts") as advance:
+        parts = bench.parts(repeats=repeats)
+        advance(1)
         for method in METHODS:
-            rows.append(measure(method, repeats=max(3, repeats), seed=seed))
+            rows.append(bench.method(method, parts, repeats=repeats))
             advance(1)
+        sizes = bench.sizes(repeats=repeats)
+        advance(1)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    result: dict[str, object] = {"benchmark": "train", "methods": rows, "peak_memory_mb": memory}
-    return result, partial(show, rows, memory)
+    result: dict[str, object] = {
+        "benchmark": "train",
+        "parts": parts,
+        "methods": rows,
+        "buffer_sizes": sizes,
+        "peak_memory_mb": memory,
+    }
+    return result, partial(show, result)
 
 
-def show(rows: list[dict[str, Any]], memory: float) -> None:
-    """Print the result as a table."""
+def show(result: dict[str, Any]) -> None:
+    """Print the result as tables."""
+    parts = result["parts"]
+    print(
+        f"playing {parts['seconds_playing']:.3f} s, learning {parts['seconds_learning']:.2f} s at "
+        f"{parts['learning_gflops']:.0f} GFLOP/s, which is {parts['share_of_product']:.0%} of a "
+        f"large product's {parts['product_gflops']:.0f}"
+    )
     columns = (
         ("method", "method", "{}"),
         ("s/update", "seconds_per_update", "{:.2f}"),
-        ("playing", "seconds_playing", "{:.3f}"),
-        ("learning", "seconds_learning", "{:.2f}"),
+        ("rollouts", "rollouts_per_update", "{:.2f}"),
+        ("over its parts", "ratio_to_parts", "{:.2f}x"),
         ("not learning", "share_not_learning", "{:.0%}"),
         ("transitions/s", "transitions_per_second", "{:,.0f}"),
-        ("learning GFLOP/s", "learning_gflops", "{:.0f}"),
-        ("product GFLOP/s", "product_gflops", "{:.0f}"),
-        ("share", "share_of_product", "{:.0%}"),
         ("compile s", "compile_seconds", "{:.1f}"),
     )
     print_table(
         "One update at the paper's setting: 36 agents, 256 steps, 5 epochs, LSTM 256",
         [heading for heading, _, _ in columns],
-        [[number(row[key], pattern) for _, key, pattern in columns] for row in rows],
+        [[number(row[key], pattern) for _, key, pattern in columns] for row in result["methods"]],
     )
-    print(f"peak memory {memory:,.0f} MB")
+    for row in result["buffer_sizes"]:
+        print(
+            f"accel with a full buffer of {row['capacity']:,} levels: "
+            f"{row['seconds_per_update']:.2f} s an update, {row['ratio']:.2f}x"
+        )
+    print(f"peak memory {result['peak_memory_mb']:,.0f} MB")

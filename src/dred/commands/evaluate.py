@@ -33,7 +33,7 @@ class Evaluate:
         from dred.evaluation.suites import evaluate_run
         from dred.levels import load
         from dred.runs import open_run
-        from dred.training.policies import policies_of
+        from dred.training.saved import policies_of
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes (={self.episodes}) must be at least 1.")

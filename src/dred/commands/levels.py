@@ -9,7 +9,7 @@ import tyro
 from dred.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
-    from dred.levels import LevelDataset
+    from dred.levels import Level, LevelDataset
 
 
 def check_at_least(least: int, **options: int) -> None:
@@ -147,15 +147,20 @@ class Check:
 class Show:
     """Draw levels of a set as a picture: a row per structure, or one level large.
 
+    With --buffer, draw the levels that a run would replay, the likeliest first.
+
     For example:
       dred levels show train.npz --out train.png
       dred levels show train.npz --level 7 --out level.png
+      dred levels show runs/plr --buffer --out buffer.png
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A set of levels (.npz)."""
+    """A set of levels (.npz), or a run folder with --buffer."""
     out: Path
     """Where to write the picture (.png)."""
+    buffer: bool = False
+    """Draw the buffer of a run."""
     level: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Only this level, large; it is also printed as text."""
     per_row: int = 8
@@ -171,6 +176,11 @@ class Show:
         from dred.levels import load
 
         check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
+        if self.buffer:
+            self._buffer()
+            return
+        if self.file.is_dir():
+            raise ConfigError(f"{self.file} is a folder. Add --buffer to see the levels of a run.")
         dataset = load(self.file)
         check_writable(self.out, inputs=[self.file])
         if self.level is None:
@@ -184,6 +194,30 @@ class Show:
 
         cell = self.cell or max(5, min(8, 160 // dataset.shape[0]))
         save_picture(gallery_of(dataset, per_row=self.per_row, cell=cell, seed=self.seed), self.out)
+
+    def _buffer(self) -> None:
+        from dred.files import check_writable
+        from dred.levels.render import draw_gallery, save_picture
+        from dred.runs import open_run
+
+        run = open_run(self.file)
+        check_writable(self.out)
+        saved = run.buffer()
+        rows: list[tuple[str, list[Level]]] = []
+        for first in range(0, min(len(saved.levels), 5 * self.per_row), self.per_row):
+            some = slice(first, min(first + self.per_row, len(saved.levels)))
+            makers = saved.levels.structure[some]
+            made = ", ".join(f"{int((makers == m).sum())} {m}" for m in sorted(set(makers)))
+            scores = saved.score[some]
+            label = (
+                f"{saved.probability[some].sum():.1%} of draws, score {scores.max():.3g} to "
+                f"{scores.min():.3g}, {made}"
+            )
+            rows.append((label, [saved.levels[index] for index in range(first, some.stop)]))
+        cell = self.cell or max(5, min(8, 160 // saved.levels.shape[0]))
+        title = f"{len(saved.levels)} levels in the buffer of {run.path}, the likeliest first"
+        save_picture(draw_gallery(rows, cell=cell, title=title), self.out)
+        print(f"{self.out}: {len(saved.levels)} levels in the buffer of {run.path}")
 
     def _one(self, dataset: "LevelDataset", number: int) -> None:
         from PIL import Image

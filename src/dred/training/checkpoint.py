@@ -17,6 +17,7 @@ from dred.files import replacing
 from dred.levels.storage import DAMAGE, digest_of
 
 StateT = TypeVar("StateT")
+Arrays = dict[str, NDArray[np.generic]]
 
 
 def path_of(folder: Path, num_updates: int) -> Path:
@@ -39,8 +40,8 @@ def save(path: Path, state: Any, *, keep: int) -> None:  # noqa: ANN401  (any py
         old.unlink()
 
 
-def load(path: Path, like: StateT) -> StateT:
-    """The state in a checkpoint, which must have the structure and shapes of `like`."""
+def read(path: Path) -> Arrays:
+    """The arrays of a checkpoint, by number and path of the leaf, checked against its digest."""
     try:
         with path.open("rb") as stream:
             archive = np.load(stream, allow_pickle=False)
@@ -52,6 +53,12 @@ def load(path: Path, like: StateT) -> StateT:
         ) from None
     if meta.get("digest") != digest_of(arrays, sorted(arrays)):
         raise CheckpointError(f"{path} does not match its digest: it was changed or damaged.")
+    return arrays
+
+
+def load(path: Path, like: StateT) -> StateT:
+    """The state in a checkpoint, which must have the structure and shapes of `like`."""
+    arrays = read(path)
     expected = _arrays_of(like)
     for name, array in expected.items():
         if name not in arrays or arrays[name].shape != array.shape:
@@ -75,7 +82,17 @@ def load_latest(folder: Path, like: StateT) -> tuple[StateT, list[str]] | None:
     return None
 
 
-def _arrays_of(state: Any) -> dict[str, NDArray[np.generic]]:  # noqa: ANN401  (any pytree)
+def read_latest(folder: Path) -> Arrays | None:
+    """The arrays of the newest checkpoint that is whole; None if none is."""
+    for path in reversed(checkpoints_in(folder)):
+        try:
+            return read(path)
+        except CheckpointError:
+            continue
+    return None
+
+
+def _arrays_of(state: Any) -> Arrays:  # noqa: ANN401  (any pytree)
     leaves, _ = jax.tree.flatten_with_path(state)
     return {
         f"{number:03d}{jax.tree_util.keystr(path)}": np.asarray(leaf)

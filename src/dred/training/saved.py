@@ -1,0 +1,101 @@
+"""What a run has saved: its networks and its buffers of levels."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from dred.agents.network import ActorCritic
+from dred.agents.ppo import Learner
+from dred.errors import CheckpointError
+from dred.generators import GENERATORS
+from dred.levels.dataset import LevelDataset
+from dred.levels.level import Level
+from dred.replay.buffer import Buffer
+from dred.replay.distribution import probabilities
+from dred.runs import Run
+from dred.training import checkpoint
+from dred.training.state import new_learner, new_setup, run_key, stacked
+
+MAKERS = ("dataset", *GENERATORS)  # by the number in `Buffer.made_by`
+
+
+class JustLearner(NamedTuple):
+    """The first part of a `TrainState`, which is all that a policy needs."""
+
+    learner: Learner
+
+
+def policies_of(run: Run) -> list[ActorCritic]:
+    """The network of each seed, from the newest checkpoint that is whole."""
+    setup = new_setup(run.config)
+    blank = JustLearner(stacked([new_learner(setup, key=run_key(seed)) for seed in run.seeds]))
+    found = checkpoint.load_latest(run.checkpoints, blank)
+    if found is None:
+        raise nothing_saved(run)
+    states, _ = found
+    networks = states.learner.network
+    return [
+        jax.tree.map(lambda leaf, index=index: leaf[index], networks)
+        for index in range(len(run.seeds))
+    ]
+
+
+class SavedBuffer(NamedTuple):
+    """The levels of a buffer, the likeliest first, and what is known of each."""
+
+    levels: LevelDataset  # `structure` says what made each
+    probability: Float[np.ndarray, " level"]
+    score: Float[np.ndarray, " level"]
+    best: Float[np.ndarray, " level"]  # highest return so far
+    number: Int[np.ndarray, " level"]
+    parent: Int[np.ndarray, " level"]  # number of the level it was made from, or −1
+    generation: Int[np.ndarray, " level"]
+    birth: Int[np.ndarray, " level"]  # the update at which it was admitted
+
+
+def buffers_of(run: Run) -> list[SavedBuffer]:
+    """The buffer of each seed, from the newest checkpoint that is whole."""
+    arrays = checkpoint.read_latest(run.checkpoints)
+    if arrays is None:
+        raise nothing_saved(run)
+    by_path = {name.lstrip("0123456789"): array for name, array in arrays.items()}
+    columns = [field.name for field in dataclasses.fields(Buffer) if field.name != "levels"]
+    saved: list[SavedBuffer] = []
+    for index in range(len(run.seeds)):
+        level = Level(*(by_path[f".buffer.levels.level.{part}"][index] for part in Level._fields))
+        known: dict[str, Any] = {name: by_path[f".buffer.{name}"][index] for name in columns}
+        buffer = Buffer(levels=level, **jax.tree.map(jnp.asarray, known))
+        progress = by_path[".num_updates"][index] / run.config.num_updates
+        weight = np.asarray(probabilities(buffer, run.config.method, jnp.asarray(progress)))
+        saved.append(in_order(known, level, weight))
+    return saved
+
+
+def in_order(
+    known: dict[str, Any], level: Level, weight: Float[np.ndarray, " slot"]
+) -> SavedBuffer:
+    """The slots with a level, the likeliest first."""
+    order = np.argsort(-weight, kind="stable")
+    order = order[known["number"][order] >= 0]
+    makers = np.array(MAKERS)[known["made_by"][order]]
+    return SavedBuffer(
+        levels=LevelDataset(*(part[order] for part in level), structure=makers),
+        probability=weight[order],
+        score=known["primary"][order],
+        best=known["best"][order],
+        number=known["number"][order],
+        parent=known["parent"][order],
+        generation=known["generation"][order],
+        birth=known["birth"][order],
+    )
+
+
+def nothing_saved(run: Run) -> CheckpointError:
+    """What to say of a run without a checkpoint."""
+    return CheckpointError(
+        f"{run.path} has no checkpoint yet. Train it further with `dred resume {run.path}`."
+    )
