@@ -67,9 +67,9 @@ def learn_once(state: TrainState, rollout: Any, key: jax.Array, setup: Setup) ->
 def several(
     step: Callable[[TrainState, Any, jax.Array], TrainState],
 ) -> Callable[[TrainState, Any, jax.Array], TrainState]:
-    """Several steps in one compiled call, as in training."""
+    """Several steps in one compiled call, as in training; the state given is used up."""
 
-    @jax.jit
+    @partial(jax.jit, donate_argnums=(0,))
     def steps(state: TrainState, given: Any, key: jax.Array) -> TrainState:  # noqa: ANN401
         keys = jax.random.split(key, UPDATES)
         return jax.lax.scan(lambda state, key: (step(state, given, key), None), state, keys)[0]
@@ -82,10 +82,25 @@ def make_step(setup: Setup) -> Callable[[TrainState, Any, jax.Array], TrainState
     return several(lambda state, given, key: update(state, dataset=given, setup=setup, key=key)[0])
 
 
-def scoring_rollouts(before: TrainState, after: TrainState, num_envs: int) -> int:
-    """How many rollouts without learning lie between two states."""
-    tried = [int(s.buffer.num_admitted + s.buffer.num_refused) for s in (before, after)]
-    return (tried[1] - tried[0]) // num_envs
+def tried_levels(state: TrainState) -> int:
+    """How many levels were made and scored since the beginning."""
+    return int(state.buffer.num_admitted + state.buffer.num_refused)
+
+
+def going_on(
+    steps: Callable[[TrainState, Any, jax.Array], TrainState],
+    state: TrainState,
+    given: Any,  # noqa: ANN401  (any pytree)
+    key: jax.Array,
+) -> Callable[[], TrainState]:
+    """A call that goes on from where it was, each time it is called."""
+
+    def call() -> TrainState:
+        nonlocal state
+        state = steps(state, given, key)
+        return state
+
+    return call
 
 
 class Bench:
@@ -111,7 +126,7 @@ class Bench:
         rollout = playing(state, self.dataset, self.key).rollout
         calls: dict[str, Callable[[], Any]] = {
             "playing": lambda: playing(state, self.dataset, self.key),
-            "learning": lambda: learning(state, rollout, self.key),
+            "learning": going_on(learning, self.start("uniform")[1], rollout, self.key),
             "product": lambda: self.product(self.matrix, self.matrix),
         }
         median = medians(calls, repeats)
@@ -134,17 +149,18 @@ class Bench:
         begun = time.perf_counter()
         state = jax.block_until_ready(updating(state, self.dataset, self.key))
         first = time.perf_counter() - begun
+        tried = tried_levels(state)
         times: list[float] = []
         rollouts: list[float] = []
         for index in range(repeats):
             key = jax.random.fold_in(self.key, index)
             begun = time.perf_counter()
-            after = jax.block_until_ready(updating(state, self.dataset, key))
+            state = jax.block_until_ready(updating(state, self.dataset, key))
             times.append((time.perf_counter() - begun) / UPDATES)
-            scored = scoring_rollouts(state, after, setup.config.ppo.num_envs)
+            before, tried = tried, tried_levels(state)
+            scored = (tried - before) // setup.config.ppo.num_envs
             scored -= UPDATES * (setup.config.method.learn_on == "new")
             rollouts.append(1 + scored / UPDATES)
-            state = after
         seconds, mean_rollouts = statistics.fmean(times), statistics.fmean(rollouts)
         expected = parts["seconds_learning"] + mean_rollouts * parts["seconds_playing"]
         return {
@@ -165,7 +181,7 @@ class Bench:
             config = replace(config, method=replace(config.method, capacity=capacity, replay=1.0))
             setup = new_setup(config)
             state = filled(new_state(setup, self.dataset, key=self.key), self.dataset)
-            calls[str(capacity)] = partial(make_step(setup), state, self.dataset, self.key)
+            calls[str(capacity)] = going_on(make_step(setup), state, self.dataset, self.key)
         median = medians(calls, repeats)
         least = median[str(CAPACITIES[0])]
         return [
@@ -197,7 +213,7 @@ def filled(state: TrainState, dataset: Level) -> TrainState:
             jax.random.bits(key_mark, buffer.fingerprint.shape),
         ),
     )
-    return TrainState(state.learner, full, state.num_updates)
+    return jax.tree.map(jnp.copy, TrainState(state.learner, full, state.num_updates))
 
 
 def medians(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:

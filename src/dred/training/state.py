@@ -118,7 +118,8 @@ def store(setup: Setup, levels: Level) -> Stored:
 def new_state(setup: Setup, dataset: Level, *, key: PRNGKeyArray) -> TrainState:
     """The state with which a run begins."""
     learner = new_learner(setup, key=key)
-    return TrainState(learner, first_buffer(setup, dataset), jnp.zeros((), jnp.int32))
+    state = TrainState(learner, first_buffer(setup, dataset), jnp.zeros((), jnp.int32))
+    return jax.tree.map(jnp.copy, state)  # no array twice, so that all can be given away
 
 
 def run_key(seed: int) -> PRNGKeyArray:
