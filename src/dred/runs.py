@@ -132,6 +132,7 @@ def create_run(
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
+    track: str | None = None,
 ) -> Run:
     """A new run folder; it must not exist yet."""
     if path.exists():
@@ -144,6 +145,7 @@ def create_run(
         "seeds": list(seeds),
         "levels": dict(levels),
         "command": list(command),
+        "track": track,
         "versions": {"dred": __version__, "python": platform.python_version()},
         "started": now(),
         "ended": None,

@@ -1,6 +1,7 @@
 """Training runs as people have them: started, killed, continued, evaluated."""
 
 import csv
+import errno
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +22,12 @@ import dred
 from dred.cli import main
 from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
+from dred.files import OutputError
 from dred.levels import make
 from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.runs import create_run, open_run
-from dred.training import checkpoint
+from dred.training import checkpoint, track
 from dred.training.state import new_setup, new_states
 from dred.training.train import Trainer, passes
 
@@ -285,3 +288,69 @@ def test_a_state_is_one_pytree_of_arrays():
     states = new_states(new_setup(train_config("accel", "smoke")), ARRAYS, (0, 1))
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(states))
     assert jnp.array_equal(states.num_updates, jnp.zeros(2, jnp.int32))
+
+
+class FakeTracker:
+    """Stands in for TensorBoard's writer and for a run of W&B."""
+
+    def __init__(self, *where):
+        self.where, self.seen = where, []
+
+    def add_scalar(self, name, value, step):
+        self.seen.append((name, value, step))
+
+    def flush(self):
+        pass
+
+    def log(self, row):
+        self.seen += [(name, value, row["update"]) for name, value in row.items()]
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb"])
+def test_metrics_can_be_tracked_elsewhere(name, files, tmp_path, monkeypatch):
+    made = []
+
+    def make_fake(*where, **_):
+        made.append(FakeTracker(*where))
+        return made[-1]
+
+    module = {"tensorboard": "tensorboard.summary", "wandb": "wandb"}[name]
+    fake = types.SimpleNamespace(Writer=make_fake, init=make_fake)
+    monkeypatch.setattr(track, "import_module", {module: fake}.__getitem__)
+    main(words("uniform", files, tmp_path / "x", "--track", name))
+    steps = [step for name, _, step in made[0].seen if name == "loss/policy"]
+    assert steps == [3, 6, 9, 12]
+    assert all(isinstance(value, int | float) for _, value, _ in made[0].seen)
+
+
+def test_a_tracker_that_is_missing_or_unknown_is_said(files, tmp_path, monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(track, "import_module", missing)
+    with pytest.raises(ConfigError, match=r"pip install 'dred\[track\]'"):
+        main([*words("uniform", files, tmp_path / "x", "--track", "wandb"), "--debug"])
+    with pytest.raises(UnknownNameError, match="tensorboard"):
+        main([*words("uniform", files, tmp_path / "y", "--track", "tensorbord"), "--debug"])
+    assert not (tmp_path / "y").exists()
+
+
+def test_a_full_disk_is_said_and_the_run_can_go_on_later(files, tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    save, saved = np.savez, []
+
+    def full_the_second_time(stream, **arrays):
+        saved.append(1)
+        if len(saved) == 2:
+            stream.write(b"half of it")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(stream, **arrays)
+
+    monkeypatch.setattr(checkpoint.np, "savez", full_the_second_time)
+    with pytest.raises(OutputError, match="no space left"):
+        main([*words("plr", files, path), "--debug"])
+    assert [p.name for p in (path / "checkpoints").iterdir()] == ["update-00000003.npz"]
+    main(["resume", str(path)])
+    main(words("plr", files, tmp_path / "whole"))
+    for name, array in final_state(tmp_path / "whole").items():
+        np.testing.assert_array_equal(array, final_state(path)[name], err_msg=name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dred.errors import ConfigError, DatasetError
+from dred.errors import ConfigError, DatasetError, lookup
 
 if TYPE_CHECKING:
     from dred.levels import LevelDataset
@@ -47,6 +47,8 @@ class Train:
     """Another seed gives another run."""
     seeds: tuple[int, ...] = ()
     """Several seeds, trained in one program, instead of --seed."""
+    track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
 
     def run(self) -> None:
         """Train from the beginning."""
@@ -54,6 +56,7 @@ class Train:
         from dred.levels import load
         from dred.presets import train_config
         from dred.runs import create_run
+        from dred.training.track import TRACKERS
 
         config = train_config(self.method, self.preset)
         if self.updates is not None:
@@ -64,6 +67,8 @@ class Train:
         paths = {"train": self.levels, **({"test": self.held_out} if self.held_out else {})}
         sets = {name: load(path) for name, path in paths.items()}
         check_sizes(sets)
+        if self.track is not None:
+            lookup(TRACKERS, self.track, what="tracker")
         run = create_run(
             self.out,
             config=config,
@@ -73,6 +78,7 @@ class Train:
                 for name, path in paths.items()
             },
             command=sys.argv,
+            track=self.track,
         )
         carry_on(run, sets)
 
@@ -119,10 +125,13 @@ def carry_on(run: "Run", sets: "dict[str, LevelDataset]") -> None:
     """Train a run from where it is, with a progress bar."""
     from dred import progress
     from dred.compute import keep_compiled_programs
+    from dred.training.track import tracker
     from dred.training.train import Progress, Trainer
 
     keep_compiled_programs()
-    trainer = Trainer(run, sets["train"], sets.get("test"))
+    told = run.facts.get("track")
+    track = tracker(told, run) if told else lambda rows: None
+    trainer = Trainer(run, sets["train"], sets.get("test"), track=track)
     trainer.restore()
     total, done = trainer.config.num_updates, trainer.num_updates
     if done >= total:

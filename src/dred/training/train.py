@@ -32,6 +32,7 @@ from dred.training.state import (
     new_states,
     run_key,
 )
+from dred.training.track import Track
 from dred.training.update import update
 from dred.training.watch import describe_buffers
 
@@ -87,9 +88,15 @@ class Trainer:
     """A run in progress: its state, its levels, and what is written between chunks."""
 
     def __init__(
-        self, run: Run, dataset: LevelDataset, held_out: LevelDataset | None, *, say: Say = print
+        self,
+        run: Run,
+        dataset: LevelDataset,
+        held_out: LevelDataset | None,
+        *,
+        say: Say = print,
+        track: Track = lambda rows: None,
     ) -> None:
-        self.run, self.say = run, say
+        self.run, self.say, self.track = run, say, track
         self.config: TrainConfig = run.config
         self.setup = new_setup(self.config)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
@@ -146,6 +153,7 @@ class Trainer:
         described = describe_buffers(self.states, self.setup, self.dataset, in_detail=is_due)
         rows = [row | more for row, more in zip(rows, described, strict=True)]
         self.run.append_metrics(rows)
+        self.track(rows)
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()
         rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds

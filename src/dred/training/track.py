@@ -1,0 +1,76 @@
+"""Metrics for others to draw: TensorBoard and Weights & Biases, both optional."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from dred.errors import ConfigError, lookup
+from dred.runs import Run
+
+Row = Mapping[str, Any]
+Track = Callable[[Sequence[Row]], None]  # told of every chunk: a row per seed
+
+
+def tracker(name: str, run: Run) -> Track:
+    """The tracker of this name, for a run."""
+    return lookup(TRACKERS, name, what="tracker")(run)
+
+
+def needed(module: str, title: str) -> Any:  # noqa: ANN401  (a module)
+    """A module that only trackers need."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ConfigError(
+            f"{title} is not installed. Install it with: pip install 'dred[track]'; or train "
+            "without --track, all metrics are in metrics.jsonl anyway."
+        ) from None
+
+
+def to_tensorboard(run: Run) -> Track:
+    """Curves in the folder `tensorboard` of the run, one set per seed."""
+    summary = needed("tensorboard.summary", "TensorBoard")
+    writers = {
+        seed: summary.Writer(str(run.path / "tensorboard" / f"seed-{seed}")) for seed in run.seeds
+    }
+
+    def track(rows: Sequence[Row]) -> None:
+        for row in rows:
+            for name, value in numbers_in(row).items():
+                writers[row["seed"]].add_scalar(name, value, row["update"])
+        for writer in writers.values():
+            writer.flush()
+
+    return track
+
+
+def to_wandb(run: Run) -> Track:
+    """A run of the project `dred`; curves of several seeds have the seed in their names."""
+    wandb = needed("wandb", "Weights & Biases")
+    logged = wandb.init(
+        project="dred", name=run.path.name, dir=str(run.path), config=run.facts["config"]
+    )
+
+    def track(rows: Sequence[Row]) -> None:
+        for row in rows:
+            prefix = f"seed-{row['seed']}/" if len(rows) > 1 else ""
+            named = {f"{prefix}{name}": value for name, value in numbers_in(row).items()}
+            logged.log(named | {"update": row["update"]})
+
+    return track
+
+
+def numbers_in(row: Row) -> dict[str, float]:
+    """What can be drawn as a curve."""
+    left_out = {"seed", "update"}
+    return {
+        name: float(value)
+        for name, value in row.items()
+        if name not in left_out and isinstance(value, int | float)
+    }
+
+
+TRACKERS: dict[str, Callable[[Run], Track]] = {
+    "tensorboard": to_tensorboard,
+    "wandb": to_wandb,
+}
