@@ -15,8 +15,9 @@ from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.replay.distribution import probabilities
 from dred.replay.scores import SCORES, Results
+from dred.training.phases import easiest, explore, replay, warm_up
 from dred.training.state import new_setup, new_state
-from dred.training.update import easiest, explore, replay, update, warm_up
+from dred.training.update import update
 
 DATASET = Level(*(jnp.asarray(p) for p in make("cave-escape-train", count=12, size=9).levels))
 KEY = jax.random.key(0)

@@ -25,8 +25,9 @@ from dred.envs.view import prepare
 from dred.levels import make
 from dred.levels.level import Level
 from dred.presets import METHODS, train_config
+from dred.training.phases import LEARN_ON
 from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key
-from dred.training.update import LEARN_ON, update
+from dred.training.update import update
 
 PRODUCT = 2048  # side of the matrices of the measured product
 CAPACITIES = (4_000, 400_000)  # of the buffers compared

@@ -12,8 +12,8 @@ from dred.levels.metrics import level_metrics
 from dred.levels.shift import histogram_of, jensen_shannon
 from dred.replay.buffer import Buffer
 from dred.replay.distribution import effective_number, probabilities, scheduled
+from dred.training.phases import progress_of
 from dred.training.state import Setup, TrainState
-from dred.training.update import progress_of
 
 QUANTILES = (0.1, 0.5, 0.9)
 

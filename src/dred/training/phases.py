@@ -1,0 +1,259 @@
+"""The phases of an update: warm up, explore, replay or try new levels, propose."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from dred.agents.play import Rollout, play
+from dred.agents.ppo import estimate_advantages
+from dred.config import MethodConfig
+from dred.envs.restart import Restart, next_level, same_level
+from dred.envs.view import World
+from dred.generators import GENERATORS, Material
+from dred.levels.level import Level
+from dred.replay.buffer import EMPTY, Buffer, Candidates, admit, note_draws, rescore
+from dred.replay.distribution import drawn_from, probabilities
+from dred.replay.scores import Results, judge
+from dred.training.state import Setup, TrainState, optimal_returns_of, store
+
+
+class Played(eqx.Module):
+    """A rollout, its advantages, how it went in each level, and the buffer after it."""
+
+    rollout: Rollout[Any]
+    advantage: Float[Array, "time env"]
+    results: Results
+    buffer: Buffer
+
+
+def replay(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> Played:
+    """Play levels of the buffer, a new draw from P_Λ for each episode."""
+    del dataset
+    key_begin, key_play = jax.random.split(key)
+    buffer, environment = state.buffer, setup.environment
+    draw = drawn_from(probabilities(buffer, setup.config.method, progress_of(state, setup)))
+    slots = jax.vmap(draw)(jax.random.bits(key_begin, (setup.config.ppo.num_envs,)))
+    world = buffer.levels.world
+    played = play_and_judge(
+        state,
+        world,
+        slots,
+        next_level(environment, draw),
+        best=buffer.best,
+        optimal=buffer.optimal,
+        setup=setup,
+        key=key_play,
+    )
+    rollout, results = played.rollout, played.results
+    buffer = note_draws(buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
+    return with_buffer(played, record(buffer, results))
+
+
+def try_new(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> Played:
+    """Play new levels, one for each agent for the whole rollout."""
+    nobody = jnp.zeros(setup.config.ppo.num_envs, jnp.int32)
+    new = setup.config.method.new
+    return try_out(state, new, nobody, False, dataset=dataset, setup=setup, key=key)
+
+
+LEARN_ON: dict[str, Callable[..., Played]] = {"replay": replay, "new": try_new}
+
+
+def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState:
+    """Score those levels of the dataset that have no score yet, without learning."""
+    num_envs, environment = setup.config.ppo.num_envs, setup.environment
+
+    def is_due(buffer: Buffer) -> Array:
+        return jnp.any(buffer.from_dataset & ~buffer.is_scored)
+
+    def score_some(buffer: Buffer) -> Buffer:
+        waiting = buffer.from_dataset & ~buffer.is_scored
+        order = jnp.argsort(~waiting, stable=True)  # those that wait come first
+        slots = order[jnp.arange(num_envs) % jnp.maximum(waiting.sum(), 1)]
+        played = play_and_judge(
+            state,
+            buffer.levels.world,
+            slots,
+            same_level(environment),
+            best=buffer.best,
+            optimal=buffer.optimal,
+            setup=setup,
+            key=jax.random.fold_in(key, buffer.is_scored.sum()),
+        )
+        return record(buffer, played.results)
+
+    buffer = jax.lax.while_loop(is_due, score_some, state.buffer)
+    return TrainState(state.learner, buffer, state.num_updates)
+
+
+def explore(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> TrainState:
+    """Score new levels without learning, again and again, until it is time to replay."""
+    method, num_envs = setup.config.method, setup.config.ppo.num_envs
+    most = 2 * state.buffer.capacity // num_envs  # new levels may all be known already
+    nobody = jnp.zeros(num_envs, jnp.int32)
+
+    def is_due(now: tuple[TrainState, Array]) -> Array:
+        full = now[0].buffer.share_full
+        chance = jnp.where(full >= method.least_full, jnp.minimum(full, method.replay), 0.0)
+        coin = jax.random.uniform(jax.random.fold_in(key, 2 * now[1]))
+        return (coin >= chance) & (now[1] < most)
+
+    def score_some(now: tuple[TrainState, Array]) -> tuple[TrainState, Array]:
+        state, count = now
+        key_now = jax.random.fold_in(key, 2 * count + 1)
+        played = try_out(
+            state, method.new, nobody, False, dataset=dataset, setup=setup, key=key_now
+        )
+        return TrainState(state.learner, played.buffer, state.num_updates), count + 1
+
+    return jax.lax.while_loop(is_due, score_some, (state, jnp.zeros((), jnp.int32)))[0]
+
+
+def propose(
+    state: TrainState,
+    generator: str,
+    parents: Int[Array, " env"],
+    *,
+    dataset: Level,
+    setup: Setup,
+    key: PRNGKeyArray,
+) -> TrainState:
+    """Make levels from these slots, score them without learning, and admit the good ones."""
+    played = try_out(state, generator, parents, True, dataset=dataset, setup=setup, key=key)
+    return TrainState(state.learner, played.buffer, state.num_updates)
+
+
+def try_out(
+    state: TrainState,
+    generator: str,
+    parents: Int[Array, " env"],
+    has_parents: bool,
+    *,
+    dataset: Level,
+    setup: Setup,
+    key: PRNGKeyArray,
+) -> Played:
+    """Make levels, play each for a whole rollout, and admit those that may enter."""
+    key_make, key_play = jax.random.split(key)
+    buffer, method = state.buffer, setup.config.method
+    material = Material(dataset, jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level))
+    made = store(setup, GENERATORS[generator](material, method, key_make))
+    optimal = optimal_returns_of(setup, made)
+    played = play_and_judge(
+        state,
+        made.world,
+        jnp.arange(parents.shape[0]),
+        same_level(setup.environment),
+        best=jnp.full_like(optimal, -jnp.inf),
+        optimal=optimal,
+        setup=setup,
+        key=key_play,
+    )
+    results = played.results
+    candidates = Candidates(
+        levels=made,
+        primary=results.primary,
+        secondary=results.secondary,
+        best=results.best,
+        optimal=optimal,
+        is_scored=results.episodes > 0,
+        may_enter=results.solved | (method.admit == "all"),
+        parent=jnp.where(has_parents, buffer.number[parents], EMPTY),
+        generation=jnp.where(has_parents, buffer.generation[parents] + 1, 0),
+        made_by=jnp.int32(1 + list(GENERATORS).index(generator)),
+        birth=state.num_updates,
+    )
+    worth = WORTH[method.evict](buffer, method, progress_of(state, setup))
+    buffer, _ = admit(buffer, candidates, worth=worth, by=deciding_score(method))
+    return with_buffer(played, buffer)
+
+
+def play_and_judge(
+    state: TrainState,
+    world: World,
+    levels: Int[Array, " env"],
+    restart: Restart[Any, Any],
+    *,
+    best: Float[Array, " level"],
+    optimal: Float[Array, " level"],
+    setup: Setup,
+    key: PRNGKeyArray,
+) -> Played:
+    """One rollout from the start of these levels of a world, and how it went."""
+    key_begin, key_play = jax.random.split(key)
+    ppo, environment = setup.config.ppo, setup.environment
+    chance = jax.random.bits(key_begin, levels.shape)
+    begun = jax.vmap(lambda level, bits: environment.begin(world, level, chance=bits))(
+        levels, chance
+    )
+    rollout = play(
+        state.learner.network,
+        environment,
+        world,
+        begun,
+        length=ppo.num_steps,
+        restart=restart,
+        value_ends=ppo.bootstrap,
+        key=key_play,
+    )
+    advantage = estimate_advantages(rollout, ppo)
+    results = judge(
+        rollout,
+        advantage,
+        best=best,
+        optimal=optimal,
+        scores=scores_of(setup.config.method),
+        discount=ppo.discount,
+    )
+    return Played(rollout, advantage, results, state.buffer)
+
+
+def with_buffer(played: Played, buffer: Buffer) -> Played:
+    """The same, with another buffer."""
+    return Played(played.rollout, played.advantage, played.results, buffer)
+
+
+def record(buffer: Buffer, results: Results) -> Buffer:
+    """New scores for the slots that were played."""
+    slots = jnp.where(results.episodes > 0, jnp.arange(buffer.capacity), buffer.capacity)
+    return rescore(
+        buffer,
+        slots,
+        primary=results.primary,
+        secondary=results.secondary,
+        best=results.best,
+    )
+
+
+def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"]:
+    """The slots in which return minus value loss was highest, each as often as the others."""
+    ease = jnp.where(results.episodes > 0, results.mean_return - results.value_loss, -jnp.inf)
+    best, slots = jax.lax.top_k(ease, min(num_parents, ease.shape[0]))
+    slots = jnp.where(best > -jnp.inf, slots, slots[0])  # if fewer were played
+    return slots[jnp.arange(count) * slots.shape[0] // count]
+
+
+def progress_of(state: TrainState, setup: Setup) -> Float[Array, ""]:
+    """The share of training that is done."""
+    return state.num_updates / setup.config.num_updates
+
+
+def scores_of(method: MethodConfig) -> tuple[str, str]:
+    """The names of the two scores; the second is the first if there is no second term."""
+    return method.primary.score, (method.secondary or method.primary).score
+
+
+def deciding_score(method: MethodConfig) -> str:
+    """Which of the two scores decides who is admitted."""
+    return "primary" if method.secondary is None else "secondary"
+
+
+WORTH: dict[str, Callable[[Buffer, MethodConfig, Float[Array, ""]], Float[Array, " slot"]]] = {
+    "least likely": probabilities,
+    "lowest score": lambda buffer, method, _: getattr(buffer, deciding_score(method)),
+    "oldest": lambda buffer, _, __: buffer.birth.astype(jnp.float32),
+}
