@@ -3,6 +3,7 @@
 run.json          settings, versions, digests of the levels, command, started, ended, status
 metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
 checkpoints/      the last few states of training
+levels/           the levels likeliest to be replayed at some updates, with their probabilities
 evaluation/       per-level results
 """
 

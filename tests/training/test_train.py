@@ -82,6 +82,10 @@ def test_a_run_has_a_folder_that_explains_itself(method, files, tmp_path, capsys
     assert set(rows[-1]) == documented_metrics()
     assert len(checkpoint.checkpoints_in(run.checkpoints)) == 3
     assert "update 12" in capsys.readouterr().out
+    kept = sorted(path.name for path in (tmp_path / "x" / "levels").iterdir())
+    assert kept == ["update-00000006-seed-0.npz", "update-00000012-seed-0.npz"]
+    replayed = dred.levels.load(tmp_path / "x" / "levels" / kept[-1])
+    assert len(replayed.meta["probability"]) == len(replayed)
 
 
 @pytest.mark.parametrize("method", METHODS)

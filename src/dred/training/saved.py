@@ -1,6 +1,8 @@
 """What a run has saved: its networks and its buffers of levels."""
 
 import dataclasses
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -71,27 +73,42 @@ def buffers_of(run: Run) -> list[SavedBuffer]:
         buffer = Buffer(levels=level, **jax.tree.map(jnp.asarray, known))
         progress = by_path[".num_updates"][index] / run.config.num_updates
         weight = np.asarray(probabilities(buffer, run.config.method, jnp.asarray(progress)))
-        saved.append(in_order(known, level, weight))
+        saved.append(in_order(buffer, level, weight))
     return saved
 
 
 def in_order(
-    known: dict[str, Any], level: Level, weight: Float[np.ndarray, " slot"]
+    buffer: Buffer, level: Level, weight: Float[np.ndarray, " slot"], *, most: int | None = None
 ) -> SavedBuffer:
-    """The slots with a level, the likeliest first."""
+    """The slots with a level, the likeliest first, and at most so many."""
     order = np.argsort(-weight, kind="stable")
-    order = order[known["number"][order] >= 0]
-    makers = np.array(MAKERS)[known["made_by"][order]]
+    order = order[np.asarray(buffer.is_used)[order]][:most]
+
+    def pick(column: Any) -> Any:  # noqa: ANN401  (an array)
+        return np.asarray(column)[order]
+
+    makers = np.array(MAKERS)[pick(buffer.made_by)]
     return SavedBuffer(
-        levels=LevelDataset(*(part[order] for part in level), structure=makers),
+        levels=LevelDataset(*(pick(part) for part in level), structure=makers),
         probability=weight[order],
-        score=known["primary"][order],
-        best=known["best"][order],
-        number=known["number"][order],
-        parent=known["parent"][order],
-        generation=known["generation"][order],
-        birth=known["birth"][order],
+        score=pick(buffer.primary),
+        best=pick(buffer.best),
+        number=pick(buffer.number),
+        parent=pick(buffer.parent),
+        generation=pick(buffer.generation),
+        birth=pick(buffer.birth),
     )
+
+
+def save_levels(path: Path, saved: SavedBuffer) -> None:
+    """Write levels as a set that `dred.levels.load` reads; what is known of them is in its meta."""
+    facts = {
+        name: [None if not np.isfinite(value) else value for value in column.tolist()]
+        for name, column in saved._asdict().items()
+        if name != "levels"
+    }
+    path.parent.mkdir(exist_ok=True)
+    replace(saved.levels, meta=facts).save(path)
 
 
 def nothing_saved(run: Run) -> CheckpointError:

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
 from dred.config import TrainConfig
 from dred.envs.view import World
@@ -22,6 +22,7 @@ from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.runs import Run, now
 from dred.training import checkpoint
+from dred.training.saved import in_order, save_levels
 from dred.training.state import (
     Metrics,
     Setup,
@@ -34,9 +35,10 @@ from dred.training.state import (
 )
 from dred.training.track import Track
 from dred.training.update import update
-from dred.training.watch import describe_buffers
+from dred.training.watch import buffer_of, describe_buffers, weigh
 
 Say = Callable[[str], None]
+KEPT_LEVELS = 64  # of the buffer, in `levels/`, at each evaluation
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,13 @@ class Trainer:
         is_due = is_last or passes(before, after, config.evaluate_every)
         if is_due:
             self._evaluate(rows)
-        described = describe_buffers(self.states, self.setup, self.dataset, in_detail=is_due)
+        weights = np.asarray(weigh(self.states, self.setup))
+        described = describe_buffers(
+            self.states, weights, self.setup, self.dataset, in_detail=is_due
+        )
         rows = [row | more for row, more in zip(rows, described, strict=True)]
+        if is_due:
+            self._keep_levels(weights)
         self.run.append_metrics(rows)
         self.track(rows)
         if is_last or passes(before, after, config.checkpoint_every):
@@ -199,6 +206,14 @@ class Trainer:
         if "test" in self.suites:
             for row in rows:
                 row["gen_gap"] = row["solved_rate/train"] - row["solved_rate/test"]
+
+    def _keep_levels(self, weights: Float[np.ndarray, "seed slot"]) -> None:
+        """Write the levels that are likeliest to be replayed now."""
+        for index, seed in enumerate(self.run.seeds):
+            buffer = buffer_of(self.states, index)
+            likeliest = in_order(buffer, buffer.levels.level, weights[index], most=KEPT_LEVELS)
+            name = f"update-{self.num_updates:08d}-seed-{seed}.npz"
+            save_levels(self.run.path / "levels" / name, likeliest)
 
     def _save(self) -> None:
         path = checkpoint.path_of(self.run.checkpoints, self.num_updates)

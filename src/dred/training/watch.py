@@ -29,20 +29,29 @@ def weigh(states: TrainState, setup: Setup) -> Float[Array, "seed slot"]:
 
 
 def describe_buffers(
-    states: TrainState, setup: Setup, dataset: Level, *, in_detail: bool
+    states: TrainState,
+    weights: Float[np.ndarray, "seed slot"],
+    setup: Setup,
+    dataset: Level,
+    *,
+    in_detail: bool,
 ) -> list[dict[str, Any]]:
     """A row per seed: what can be said at a glance, and in detail what takes a look at levels."""
-    weights = np.asarray(weigh(states, setup))
     progress = float(states.num_updates[0]) / setup.config.num_updates
     rows: list[dict[str, Any]] = []
     for index, weight in enumerate(weights):
-        buffer = jax.tree.map(lambda leaf, index=index: leaf[index], states.buffer)
+        buffer = buffer_of(states, index)
         row = at_a_glance(buffer, weight)
         row["eta"] = float(scheduled(setup.config.method.eta, jnp.asarray(progress)))
         if in_detail:
             row |= look_closely(buffer.levels.level, weight, dataset)
         rows.append(row)
     return rows
+
+
+def buffer_of(states: TrainState, index: int) -> Buffer:
+    """The buffer of one of several seeds."""
+    return jax.tree.map(lambda leaf: leaf[index], states.buffer)
 
 
 def at_a_glance(buffer: Buffer, weight: Float[np.ndarray, " slot"]) -> dict[str, Any]:
