@@ -294,6 +294,16 @@ class MethodConfig:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
         if not self.staleness_temperature > 0.0:
             raise ConfigError("staleness_temperature must be greater than 0.")
+        if self.learn_on == "new" and (self.new == "none" or self.after != "none"):
+            raise ConfigError(
+                f"The method {self.name!r} learns on new levels, so it needs a generator of them "
+                "(new), and there is no replay after which to make more (after)."
+            )
+        if self.begins_with == "nothing" and self.admit == "solved":
+            raise ConfigError(
+                f"The method {self.name!r} begins with nothing and admits only solved levels, of "
+                'which there may be none at first. Use admit = "all".'
+            )
         if self.begins_with == "nothing" and (self.new == "none" or self.capacity == 0):
             raise ConfigError(
                 f"The method {self.name!r} begins with nothing, so it needs a generator of new "

@@ -49,7 +49,7 @@ def some(names, scores, *, may_enter=None, parents=None):
 
 
 def lowest(buffer, candidates):
-    return admit(buffer, candidates, worth=buffer.primary, by="primary")
+    return admit(buffer, candidates, worth=lambda buffer: buffer.primary, by="primary")
 
 
 def names_in(buffer):
@@ -107,8 +107,16 @@ def test_a_level_that_is_there_already_is_rescored_and_not_stored_twice():
 def test_the_least_likely_makes_room_but_only_for_a_better_one():
     buffer = scored(a_buffer([1, 2, 3], 3), [5.0, 4.0, 1.0])
     likely = jnp.array([0.1, 0.3, 0.6])  # the level with score 5 is the least likely
-    assert names_in(admit(buffer, some([9], [4.5]), worth=likely, by="primary")[0]) == [1, 2, 3]
-    assert names_in(admit(buffer, some([9], [5.5]), worth=likely, by="primary")[0]) == [9, 2, 3]
+    assert names_in(admit(buffer, some([9], [4.5]), worth=lambda _: likely, by="primary")[0]) == [
+        1,
+        2,
+        3,
+    ]
+    assert names_in(admit(buffer, some([9], [5.5]), worth=lambda _: likely, by="primary")[0]) == [
+        9,
+        2,
+        3,
+    ]
 
 
 def test_numbers_are_given_out_once():
@@ -186,3 +194,23 @@ def test_different_levels_have_different_fingerprints():
     )
     assert len(np.unique(marks, axis=0)) == 20_000
     assert len(np.unique(marks[:, 0])) > 19_990
+
+
+def test_eviction_looks_at_scores_after_known_levels_were_rescored():
+    buffer = scored(a_buffer([1, 2, 3], 3, dataset=1), [0.0, 0.1, 0.2])
+    buffer, _ = lowest(buffer, some([2, 9], [9.0, 5.0]))  # 2 is no longer the lowest
+    assert names_in(buffer) == [1, 2, 9]
+
+
+@given(st.permutations(range(5)))
+def test_the_order_of_candidates_does_not_matter_twins_included(order):
+    names, scores = np.array([7, 7, 2, 2, 8]), np.array([2.0, 8.0, 0.3, 0.9, 4.0])
+    buffer = scored(a_buffer([1, 2, 3, 4, 5], 5, dataset=1), [0.0, 0.5, 3.0, 3.5, 3.6])
+    after, _ = lowest(buffer, some(names[list(order)], scores[list(order)]))
+    assert sorted(names_in(after)) == [1, 4, 5, 7, 8]
+
+
+def test_fingerprints_tell_fractions_apart():
+    marks = np.asarray(fingerprints(jnp.array([[0.2, 0.3], [0.7, 0.9], [0.2, 0.3]])))
+    assert (marks[0] == marks[2]).all()
+    assert (marks[0] != marks[1]).any()

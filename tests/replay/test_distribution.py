@@ -20,6 +20,7 @@ from dred.replay.distribution import (
     drawn_from,
     effective_number,
     probabilities,
+    scaled_down,
     scheduled,
 )
 
@@ -161,6 +162,8 @@ def test_a_support_never_leaks():
         [jnp.array([0, 2**32 - 1], jnp.uint32), jax.random.bits(jax.random.key(0), (100_000,))]
     )
     assert set(np.unique(draw(everything))) <= {0, 1, 2}
+    inner = drawn_from(jnp.array([0.0, 0.25, 0.0, 0.75, 0.0]))
+    assert set(np.unique(jax.vmap(inner)(everything))) == {1, 3}
 
 
 def test_eta_moves_the_mass_from_the_dataset_to_the_whole_buffer():
@@ -235,3 +238,18 @@ def test_the_effective_number_counts_equally_likely_levels():
 
 def test_empty_slots_have_no_number():
     assert int(a_buffer([1.0], capacity=3).number[2]) == EMPTY
+
+
+def test_a_slot_without_probability_is_never_drawn_at_any_point():
+    random = np.random.default_rng(0)
+    p = np.where(random.random(4000) < 0.7, 0.0, random.random(4000)).astype(np.float32)
+    p /= p.sum()
+    points = (jnp.arange(2**20, dtype=jnp.uint32) << 12) | jnp.uint32(0xABC)
+    slots = np.asarray(jax.vmap(drawn_from(jnp.asarray(p)))(points))
+    assert (p[slots] > 0).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 2**32 - 1))
+def test_scaling_down_is_exact(bits, total):
+    ours = int(scaled_down(jnp.uint32(bits), jnp.uint32(total)))
+    assert ours == bits * total >> 32

@@ -134,3 +134,36 @@ def test_a_grounded_score_is_zero_until_the_level_was_solved_once():
         )
         played = np.asarray(results.episodes) > 0
         assert (np.asarray(results.primary)[played] == 0).all() == is_zero
+
+
+def test_an_unsolved_level_after_a_solved_one_has_a_return_of_exactly_zero():
+    length, envs = 1024, 36
+    ends = np.zeros((length, envs), bool)
+    ends[6::7] = True
+    begins = np.vstack([np.ones((1, envs), bool), ends[:-1]])
+    level = (np.cumsum(begins, axis=0) - 1) % 2  # solved and unsolved in turns
+    reward = np.where(ends & (level == 0), 0.9137, 0.0)
+    nothing = jnp.zeros((length, envs))
+    rollout = Rollout(
+        view=None,
+        begins=jnp.asarray(begins),
+        level=jnp.asarray(level),
+        action=nothing.astype(int),
+        log_prob=nothing,
+        entropy=nothing,
+        reward=jnp.asarray(reward, jnp.float32),
+        terminated=jnp.asarray(ends),
+        truncated=jnp.zeros((length, envs), bool),
+        value=jnp.zeros((length + 1, envs)),
+        end_value=nothing,
+    )
+    results = judge(
+        rollout,
+        nothing,
+        best=jnp.full(2, -jnp.inf),
+        optimal=jnp.ones(2),
+        scores=("value_l1", "uniform"),
+        discount=DISCOUNT,
+    )
+    assert np.asarray(results.solved).tolist() == [True, False]
+    assert float(results.best[1]) == 0.0

@@ -10,12 +10,13 @@ import pytest
 
 import dred.generators
 from dred.config import MethodConfig, TermConfig
+from dred.errors import ConfigError
 from dred.levels import make
 from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.replay.distribution import probabilities
 from dred.replay.scores import SCORES, Results
-from dred.training.phases import easiest, explore, replay, warm_up
+from dred.training.phases import easiest, explore, propose, replay, warm_up
 from dred.training.state import new_setup, new_state
 from dred.training.update import update
 
@@ -134,7 +135,7 @@ def test_the_easiest_replayed_levels_are_edited_not_the_hardest_and_not_the_firs
         value_loss=loss,
         solved=returns > 0,
     )
-    assert np.asarray(easiest(results, 3, 6)).tolist() == [1, 1, 3, 3, 4, 4]
+    assert np.asarray(easiest(results, 3, 6)).tolist() == [1, 3, 4, 1, 3, 4]
     few = Results(**{**vars(results), "episodes": jnp.zeros(count, int).at[5].set(1)})
     assert np.asarray(easiest(few, 3, 6)).tolist() == [5] * 6
 
@@ -165,6 +166,38 @@ def test_replay_happens_about_as_often_as_the_method_says():
     before = int(full.buffer.num_refused + full.buffer.num_admitted)
     rounds = [(int(step(jax.random.key(seed))) - before) // 6 for seed in range(60)]
     assert np.mean([count == 0 for count in rounds]) == pytest.approx(0.5, abs=0.2)
+
+
+def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
+    same = lambda material, method, key: material.parents  # noqa: E731
+    monkeypatch.setitem(dred.generators.GENERATORS, "same", same)
+    setup, state = begin(MethodConfig("mine", capacity=30, after="same"))
+    buffer = replace_leaf(
+        state.buffer, best=jnp.full(30, 0.9), is_scored=state.buffer.is_used, primary=jnp.ones(30)
+    )
+    grounded = replace(setup.config.method, primary=TermConfig("grounded_value_l1"))
+    setup = new_setup(replace(setup.config, method=grounded))
+    state = type(state)(state.learner, buffer, state.num_updates)
+    proposed = propose(state, "same", jnp.arange(6), dataset=DATASET, setup=setup, key=KEY)
+    scores = np.asarray(proposed.buffer.primary[:6])
+    assert ((scores > 0) & (scores < 1)).all()  # scored anew, and not as never solved
+    assert int(proposed.buffer.is_used.sum()) == 12
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learn_on": "new"}, "needs a generator"),
+        ({"learn_on": "new", "new": "random", "after": "edits"}, "no replay after which"),
+        ({"begins_with": "nothing", "new": "random", "capacity": 9}, "admits only solved"),
+        ({"begins_with": "nothing", "admit": "all"}, "begins with nothing"),
+        ({"staleness": 1.5}, "between 0 and 1"),
+        ({"num_parents": 0}, "at least 1"),
+    ],
+)
+def test_a_method_that_cannot_work_is_refused(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        MethodConfig("mine", **changes)
 
 
 @pytest.mark.parametrize("what", ["score", "generator"])

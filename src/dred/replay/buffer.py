@@ -6,6 +6,7 @@ remember it. Empty slots have the number −1.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -31,7 +32,7 @@ class Buffer(eqx.Module):
     best: Float[Array, " slot"]  # highest return so far
     optimal: Float[Array, " slot"]  # highest return that is possible
     last_drawn: Int[Array, " slot"]  # the draw at which it was drawn or admitted last
-    birth: Int[Array, " slot"]  # the update at which it was admitted
+    birth: Int[Array, " slot"]  # updates done when it was admitted
     parent: Int[Array, " slot"]  # number of the level it was made from, or EMPTY
     generation: Int[Array, " slot"]  # how many times it was made from another
     made_by: Int[Array, " slot"]  # FROM_DATASET, or which generator
@@ -118,12 +119,26 @@ def fingerprints(levels: Any) -> UInt32[Array, "level 2"]:  # noqa: ANN401  (any
     """
     leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(levels)]
     count = leaves[0].shape[0]
-    flat = [leaf.reshape(count, math.prod(leaf.shape[1:])) for leaf in leaves]
-    words = jnp.concatenate([part.astype(jnp.uint32) for part in flat], axis=1)
+    words = jnp.concatenate([in_words(leaf, count) for leaf in leaves], axis=1)
     odd = jax.random.bits(jax.random.key(0), (words.shape[1], 2)) | jnp.uint32(1)
     sums = jnp.stack([((words + 1) * odd[:, i]).sum(axis=1) for i in range(2)], axis=1)
     mixed = (sums ^ (sums >> 16)) * jnp.uint32(0x45D9F3B)  # the high bits are the well mixed ones
     return mixed ^ (mixed >> 16)
+
+
+def in_words(leaf: Array, count: int) -> UInt32[Array, "level word"]:
+    """The content of an array, 32 bits at a time."""
+    flat = leaf.reshape(count, math.prod(leaf.shape[1:]))
+    if jnp.issubdtype(flat.dtype, jnp.floating):
+        return jax.lax.bitcast_convert_type(flat.astype(jnp.float32), jnp.uint32)
+    return flat.astype(jnp.uint32)
+
+
+def locate(buffer: Buffer, levels: Any) -> Int[Array, " level"]:  # noqa: ANN401  (any pytree)
+    """The slots that hold levels with this content; out of range for those that are not there."""
+    marks = fingerprints(levels)
+    same = jnp.all(marks[:, None] == buffer.fingerprint[None], axis=-1) & buffer.is_used
+    return jnp.where(same.any(axis=1), same.argmax(axis=1), buffer.capacity)
 
 
 def rescore(
@@ -164,7 +179,7 @@ def admit(
     buffer: Buffer,
     candidates: Candidates,
     *,
-    worth: Float[Array, " slot"],
+    worth: Callable[[Buffer], Float[Array, " slot"]],
     by: str,
 ) -> tuple[Buffer, Int[Array, " candidate"]]:
     """Let candidates in, and say into which slots; a slot out of range means not admitted.
@@ -173,28 +188,34 @@ def admit(
     best candidate is set against the slot of least worth, the second best against the next, and so
     on; it enters if the slot is free or its score is at least that of the level there. `by` names
     the score, primary or secondary. A candidate whose content is in the buffer already does not
-    enter; its scores replace those of that level instead.
+    enter; its scores replace those of that level instead. Of candidates with the same content only
+    the best counts, whatever their order.
     """
     count, capacity = candidates.primary.shape[0], buffer.capacity
+    score = getattr(candidates, by)
     marks = fingerprints(candidates.levels)
-    same = jnp.all(marks[:, None] == buffer.fingerprint[None], axis=-1) & buffer.is_used
-    known = same.any(axis=1)
     twins = jnp.all(marks[:, None] == marks[None], axis=-1)
-    is_repeat = jnp.any(jnp.tril(twins, k=-1) & candidates.may_enter[None], axis=1)
-    wanted = candidates.may_enter & ~known & ~is_repeat
 
-    home = jnp.where(known & candidates.is_scored, same.argmax(axis=1), capacity)
+    def is_best_of_twins(counts: Bool[Array, " candidate"]) -> Bool[Array, " candidate"]:
+        rank = jnp.argsort(jnp.argsort(jnp.where(counts, -score, jnp.inf)))
+        better = twins & counts[None] & (rank[None] < rank[:, None])
+        return counts & ~better.any(axis=1)
+
+    home = locate(buffer, candidates.levels)
+    is_known = home < capacity
     buffer = rescore(
         buffer,
-        home,
+        jnp.where(is_best_of_twins(is_known & candidates.is_scored), home, capacity),
         primary=candidates.primary,
         secondary=candidates.secondary,
         best=candidates.best,
     )
 
-    score = getattr(candidates, by)
+    wanted = is_best_of_twins(candidates.may_enter & ~is_known)
     order = jnp.argsort(jnp.where(wanted, -score, jnp.inf))  # the best first, the unwanted last
-    keep = jnp.where(buffer.is_used, jnp.where(buffer.from_dataset, jnp.inf, worth), -jnp.inf)
+    keep = jnp.where(
+        buffer.is_used, jnp.where(buffer.from_dataset, jnp.inf, worth(buffer)), -jnp.inf
+    )
     least, slots = jax.lax.top_k(-keep, count)
     is_free, is_permanent = least == jnp.inf, least == -jnp.inf
     beats = score[order] >= getattr(buffer, by)[slots]

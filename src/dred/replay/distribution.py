@@ -107,16 +107,28 @@ def probabilities(
 
 
 def drawn_from(probability: Float[Array, " slot"]) -> Callable[[UInt32[Array, ""]], Int[Array, ""]]:
-    """A source of levels: 32 random bits in, a slot out, by a search in the cumulative sum."""
-    upto = jnp.cumsum(probability)
-    last = probability.shape[0] - 1 - jnp.argmax((probability > 0)[::-1])
+    """A source of levels: 32 random bits in, a slot out, by a search in the cumulative sum.
+
+    Probabilities are counted in whole 2^−31, so that the sum is exact and never falls, as that of
+    floating-point numbers may: a slot of probability 0 is never drawn.
+    """
+    shares = jnp.round(probability * 2.0**31).astype(jnp.uint32)
+    upto = jnp.cumsum(shares)
 
     def draw(bits: UInt32[Array, ""]) -> Int[Array, ""]:
-        point = (bits >> 8).astype(jnp.float32) * 2.0**-24 * upto[-1]
-        found = jnp.searchsorted(upto, point, side="right")
-        return jnp.minimum(found, last).astype(jnp.int32)
+        point = scaled_down(bits, upto[-1])
+        return jnp.searchsorted(upto, point, side="right").astype(jnp.int32)
 
     return draw
+
+
+def scaled_down(bits: UInt32[Array, ""], total: UInt32[Array, ""]) -> UInt32[Array, ""]:
+    """⌊bits · total / 2^32⌋, in 32-bit arithmetic: a whole number below the total."""
+    high, low = bits >> 16, bits & 0xFFFF
+    total_high, total_low = total >> 16, total & 0xFFFF
+    crossed, other = high * total_low, low * total_high
+    carried = (crossed & 0xFFFF) + (other & 0xFFFF) + ((low * total_low) >> 16)
+    return high * total_high + (crossed >> 16) + (other >> 16) + (carried >> 16)
 
 
 def effective_number(probability: Float[Array, " slot"]) -> Float[Array, ""]:

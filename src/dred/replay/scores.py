@@ -83,11 +83,11 @@ def judge(
         """Sums over the marked steps, by level."""
         return jnp.zeros(num_levels).at[level].add(jnp.where(where, value, 0.0))
 
+    episode = first * level.shape[1] + jnp.arange(level.shape[1])
+
     def over_episode(value: Steps) -> Steps:
-        """Sums over the episode of each step."""
-        upto = jnp.concatenate([jnp.zeros_like(value[:1]), jnp.cumsum(value, axis=0)])
-        after = jnp.take_along_axis(upto, last + 1, axis=0)
-        return after - jnp.take_along_axis(upto, first, axis=0)
+        """Sums over the episode of each step; those of zeros are exactly zero."""
+        return jnp.zeros(level.size).at[episode].add(value)[episode]
 
     completed = per_level(jnp.ones_like(advantage), rollout.ended)
     counts = rollout.ended | (last_row & (completed[level] == 0))

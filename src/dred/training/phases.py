@@ -15,7 +15,16 @@ from dred.envs.restart import Restart, next_level, same_level
 from dred.envs.view import World
 from dred.generators import GENERATORS, Material
 from dred.levels.level import Level
-from dred.replay.buffer import EMPTY, Buffer, Candidates, admit, note_draws, rescore
+from dred.replay.buffer import (
+    EMPTY,
+    NEVER,
+    Buffer,
+    Candidates,
+    admit,
+    locate,
+    note_draws,
+    rescore,
+)
 from dred.replay.distribution import drawn_from, probabilities
 from dred.replay.scores import Results, judge
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
@@ -148,7 +157,7 @@ def try_out(
         made.world,
         jnp.arange(parents.shape[0]),
         same_level(setup.environment),
-        best=jnp.full_like(optimal, -jnp.inf),
+        best=buffer.best.at[locate(buffer, made)].get(mode="fill", fill_value=NEVER),
         optimal=optimal,
         setup=setup,
         key=key_play,
@@ -167,8 +176,14 @@ def try_out(
         made_by=jnp.int32(1 + list(GENERATORS).index(generator)),
         birth=state.num_updates,
     )
-    worth = WORTH[method.evict](buffer, method, progress_of(state, setup))
-    buffer, _ = admit(buffer, candidates, worth=worth, by=deciding_score(method))
+    progress = progress_of(state, setup)
+    worth = WORTH[method.evict]
+    buffer, _ = admit(
+        buffer,
+        candidates,
+        worth=lambda buffer: worth(buffer, method, progress),
+        by=deciding_score(method),
+    )
     return with_buffer(played, buffer)
 
 
@@ -230,11 +245,11 @@ def record(buffer: Buffer, results: Results) -> Buffer:
 
 
 def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"]:
-    """The slots in which return minus value loss was highest, each as often as the others."""
+    """The slots in which return minus value loss was highest, taking turns."""
     ease = jnp.where(results.episodes > 0, results.mean_return - results.value_loss, -jnp.inf)
     best, slots = jax.lax.top_k(ease, min(num_parents, ease.shape[0]))
-    slots = jnp.where(best > -jnp.inf, slots, slots[0])  # if fewer were played
-    return slots[jnp.arange(count) * slots.shape[0] // count]
+    num_played = jnp.maximum((best > -jnp.inf).sum(), 1)
+    return slots[jnp.arange(count) % num_played]
 
 
 def progress_of(state: TrainState, setup: Setup) -> Float[Array, ""]:

@@ -22,8 +22,6 @@ from dred.runs import Run
 from dred.training import checkpoint
 from dred.training.state import new_learner, new_setup, run_key, stacked
 
-MAKERS = ("dataset", *GENERATORS)  # by the number in `Buffer.made_by`
-
 
 class JustLearner(NamedTuple):
     """The first part of a `TrainState`, which is all that a policy needs."""
@@ -56,7 +54,7 @@ class SavedBuffer(NamedTuple):
     number: Int[np.ndarray, " level"]
     parent: Int[np.ndarray, " level"]  # number of the level it was made from, or −1
     generation: Int[np.ndarray, " level"]
-    birth: Int[np.ndarray, " level"]  # the update at which it was admitted
+    birth: Int[np.ndarray, " level"]  # updates done when it was admitted
 
 
 def buffers_of(run: Run) -> list[SavedBuffer]:
@@ -87,7 +85,7 @@ def in_order(
     def pick(column: Any) -> Any:  # noqa: ANN401  (an array)
         return np.asarray(column)[order]
 
-    makers = np.array(MAKERS)[pick(buffer.made_by)]
+    makers = np.array(["dataset", *GENERATORS])[pick(buffer.made_by)]
     return SavedBuffer(
         levels=LevelDataset(*(pick(part) for part in level), structure=makers),
         probability=weight[order],

@@ -117,9 +117,12 @@ def store(setup: Setup, levels: Level) -> Stored:
 
 def new_state(setup: Setup, dataset: Level, *, key: PRNGKeyArray) -> TrainState:
     """The state with which a run begins."""
-    learner = new_learner(setup, key=key)
+    learner = new_learner(setup, key=jax.random.fold_in(key, FIRST_WEIGHTS))
     state = TrainState(learner, first_buffer(setup, dataset), jnp.zeros((), jnp.int32))
     return jax.tree.map(jnp.copy, state)  # no array twice, so that all can be given away
+
+
+FIRST_WEIGHTS = 2**31 - 2  # a number that no update has
 
 
 def run_key(seed: int) -> PRNGKeyArray:

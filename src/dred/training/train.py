@@ -75,13 +75,13 @@ def train_chunk(
 def evaluate_chunk(
     states: TrainState, keys: Key[Array, " seed"], world: World, setup: Setup
 ) -> Array:
-    """The share of a world's levels that each seed's agent solves in one try."""
+    """For each seed's agent, one try in each level: the share solved, and the mean return."""
     levels = jnp.arange(world.start.shape[0])
 
     def one_seed(state: TrainState, key: Array) -> Array:
         network = state.learner.network
         episodes = evaluate(network, setup.environment, world, levels, key=key)
-        return episodes.solved.mean()
+        return jnp.stack([episodes.solved.mean(), episodes.returned.mean()])
 
     return for_each_seed(one_seed, states, keys)
 
@@ -105,10 +105,11 @@ class Trainer:
         prepare = self.setup.environment.prepare
         self.dataset = Level(*(jnp.asarray(part) for part in dataset.levels))
         self.states = new_states(self.setup, self.dataset, run.seeds)
-        few = self.config.evaluate_levels
-        self.suites = {"train": prepare(dataset[:: max(1, len(dataset) // few)][:few].levels)}
-        if held_out is not None:
-            self.suites["test"] = prepare(held_out[:: max(1, len(held_out) // few)][:few].levels)
+        sets = {"train": dataset, **({} if held_out is None else {"test": held_out})}
+        self.suites = {
+            name: prepare(spread(levels, self.config.evaluate_levels).levels)
+            for name, levels in sets.items()
+        }
         self.seconds = 0.0
 
     @property
@@ -200,12 +201,13 @@ class Trainer:
         """Add how the agents do on each suite."""
         keys = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(self.keys)
         for name, world in self.suites.items():
-            solved = np.asarray(evaluate_chunk(self.states, keys, world, self.setup))
-            for row, rate in zip(rows, solved, strict=True):
+            means = np.asarray(evaluate_chunk(self.states, keys, world, self.setup))
+            for row, (rate, returned) in zip(rows, means, strict=True):
                 row[f"solved_rate/{name}"] = float(rate)
+                row[f"return/{name}"] = float(returned)
         if "test" in self.suites:
             for row in rows:
-                row["gen_gap"] = row["solved_rate/train"] - row["solved_rate/test"]
+                row["gen_gap"] = row["return/train"] - row["return/test"]
 
     def _keep_levels(self, weights: Float[np.ndarray, "seed slot"]) -> None:
         """Write the levels that are likeliest to be replayed now."""
@@ -243,6 +245,12 @@ def finishing_first() -> Generator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def spread(levels: LevelDataset, most: int) -> LevelDataset:
+    """At most so many levels, evenly over the whole set."""
+    count = min(most, len(levels))
+    return levels[np.linspace(0, len(levels) - 1, count).round().astype(int)]
 
 
 def passes(before: int, after: int, every: int) -> bool:
