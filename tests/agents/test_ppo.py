@@ -62,6 +62,7 @@ def rollout_of(reward, terminated, truncated, value, end_value):
         level=nothing,
         action=nothing,
         log_prob=column(*reward),
+        entropy=column(*reward),
         reward=column(*reward),
         terminated=terminated,
         truncated=truncated,
