@@ -18,11 +18,13 @@ MAY_IMPORT = {
     "levels": {"errors", "config", "files", "presets", "progress"},
     "runs": {"errors", "config", "files", "agents", "training"},  # the latter two in `policy`
     "envs": {"errors", "config", "files", "levels"},
-    "generators": {"config", "levels"},
+    "checkpoint": {"errors", "files", "levels"},
+    "generators": {"checkpoint", "config", "errors", "files", "levels"},
     "agents": {"config", "envs"},
     "replay": {"config", "agents"},
     "evaluation": {"files", "runs", "levels", "agents", "envs"},
     "training": {
+        "checkpoint",
         "errors",
         "config",
         "files",
@@ -55,6 +57,7 @@ MAY_IMPORT = {
         "levels",
         "envs",
         "evaluation",
+        "generators",
         "training",
         "benchmarks",
     },

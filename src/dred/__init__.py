@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dred import envs as envs
+    from dred import generators as generators
     from dred import levels as levels
     from dred import runs as runs
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("envs", "levels", "runs")
+_SUBPACKAGES = ("envs", "generators", "levels", "runs")
 
 
 def __getattr__(name: str) -> ModuleType:

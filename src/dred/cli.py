@@ -16,6 +16,7 @@ from dred.commands import levels
 from dred.commands.bench import Bench
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
+from dred.commands.generate import Fit, Generate
 from dred.commands.play import Play
 from dred.commands.train import Resume, Train
 from dred.errors import DredError
@@ -36,6 +37,8 @@ COMMANDS: Verbs = {
     "demo": Demo,
     "levels": levels.VERBS,
     "play": Play,
+    "fit": Fit,
+    "generate": Generate,
     "train": Train,
     "resume": Resume,
     "evaluate": Evaluate,

@@ -312,6 +312,42 @@ class MethodConfig:
 
 
 @dataclass(frozen=True)
+class VAEConfig:
+    """The graph VAE. The defaults are the model that the released code runs."""
+
+    latent_size: int = 1024
+    """Numbers that describe a level."""
+    graph_layers: int = 3
+    """Layers over the level's graph."""
+    graph_size: int = 12
+    """Numbers per node in them."""
+    encoder_sizes: tuple[int, ...] = (256,)
+    """Layers between the graph and the latent."""
+    decoder_sizes: tuple[int, ...] = (256, 256)
+    """Layers between the latent and the heads."""
+    edges: Literal["released", "grid"] = "released"
+    """Which cells are joined in the graph."""
+    beta: float = 0.0448
+    """β: weight of the divergence from the prior, per latent."""
+    layout_weight: float = 0.04
+    """Weight of the layout, per cell."""
+    place_weight: float = 0.013
+    """Weight of the goal and of the start."""
+    learning_rate: float = 4e-4
+    """Of Adam."""
+    batch_size: int = 64
+    """Levels in a batch."""
+    epochs: int = 200
+    """Passes over the levels."""
+    held_back: float = 0.1
+    """Share of the levels by which to judge."""
+    turns: bool = False
+    """Also learn from the seven other symmetric copies of each level."""
+    threshold: float = 0.5
+    """A cell can be walked on if its probability of moss or empty is above this."""
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """A training run."""
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import dred
+from dred import checkpoint
 from dred.cli import main
 from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
@@ -27,7 +28,7 @@ from dred.levels import make
 from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.runs import create_run, open_run
-from dred.training import checkpoint, track
+from dred.training import track
 from dred.training.state import new_setup, new_states
 from dred.training.train import Trainer, passes
 

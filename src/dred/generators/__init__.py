@@ -4,6 +4,7 @@ from dred.generators.edits import edited
 from dred.generators.protocol import Generator as Generator
 from dred.generators.protocol import Material as Material
 from dred.generators.random import empty_rooms, random_rooms
+from dred.generators.vae.fitted import load as load
 
 GENERATORS: dict[str, Generator] = {
     "random": random_rooms,

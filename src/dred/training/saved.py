@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from dred import checkpoint
 from dred.agents.network import ActorCritic
 from dred.agents.ppo import Learner
 from dred.errors import CheckpointError
@@ -19,7 +20,6 @@ from dred.levels.level import Level
 from dred.replay.buffer import Buffer
 from dred.replay.distribution import probabilities
 from dred.runs import Run
-from dred.training import checkpoint
 from dred.training.state import new_learner, new_setup, run_key, stacked
 
 

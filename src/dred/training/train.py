@@ -15,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from dred import checkpoint
 from dred.config import TrainConfig
 from dred.envs.view import World
 from dred.evaluation.evaluate import evaluate
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.runs import Run, now
-from dred.training import checkpoint
 from dred.training.saved import in_order, save_levels
 from dred.training.state import (
     Metrics,

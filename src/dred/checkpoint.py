@@ -32,12 +32,17 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 def save(path: Path, state: Any, *, keep: int) -> None:  # noqa: ANN401  (any pytree)
     """Write a checkpoint, and remove older ones beyond the last `keep`."""
+    write(path, state)
+    for old in checkpoints_in(path.parent)[:-keep]:
+        old.unlink()
+
+
+def write(path: Path, state: Any) -> None:  # noqa: ANN401  (any pytree)
+    """Write the arrays of a pytree with their digest, whole or not at all."""
     arrays = _arrays_of(state)
     meta = json.dumps({"format": 1, "digest": digest_of(arrays, sorted(arrays))})
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, allow_pickle=False, meta=np.array(meta), **arrays)
-    for old in checkpoints_in(path.parent)[:-keep]:
-        old.unlink()
 
 
 def read(path: Path) -> Arrays:

@@ -1,0 +1,1 @@
+"""A graph VAE over levels: fitted to a dataset, it proposes levels like those in it."""

@@ -1,0 +1,189 @@
+"""A fitted model with the levels it was fitted to: making levels, saving, loading.
+
+A folder with `generator.json` (settings, size, digest of the levels), `levels.npz` (the levels),
+`best.npz` and `last.npz` (weights, checked by a digest) and `history.jsonl` (a row per epoch).
+"""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from dred import checkpoint
+from dred.config import VAEConfig, read_settings
+from dred.errors import CheckpointError, ConfigError, DatasetError
+from dred.files import OutputError, cannot_write, write_text
+from dred.generators.vae.fit import Fit
+from dred.generators.vae.graph import level_graph
+from dred.generators.vae.model import Drawing, Latent, LevelVAE
+from dred.generators.vae.sample import between, draw_levels
+from dred.levels.dataset import LevelDataset
+from dred.levels.dataset import load as load_levels
+from dred.levels.level import Level
+
+Mode = Literal["interpolate", "reconstruct", "prior"]
+BATCH = 256  # levels that are encoded or drawn at once
+
+
+class FittedVAE:
+    """Proposes levels like those it was fitted to."""
+
+    def __init__(self, model: LevelVAE, config: VAEConfig, dataset: LevelDataset) -> None:
+        self.model, self.config, self.dataset = model, config, dataset
+        self.latents = self.encode(dataset.levels)
+
+    def encode(self, levels: Level) -> Latent:
+        """Where levels lie in latent space: means and deviations."""
+        if levels.tiles.shape[1:] != self.dataset.shape:
+            raise DatasetError(
+                f"This generator was fitted to levels of {self.dataset.shape} cells; these have "
+                f"{tuple(levels.tiles.shape[1:])}."
+            )
+        pieces = [
+            _encode(
+                self.model, Level(*(jnp.asarray(p[i : i + BATCH]) for p in levels)), self.config
+            )
+            for i in range(0, len(levels.tiles), BATCH)
+        ]
+        return cast(Latent, jax.tree.map(lambda *parts: jnp.concatenate(parts), *pieces))
+
+    def decode(
+        self, latents: Float[Array, "batch latent"], *, key: PRNGKeyArray, temperature: float = 1.0
+    ) -> Level:
+        """A level drawn at each point of latent space."""
+        drawing = _decode(self.model, latents)
+        return draw_levels(
+            drawing,
+            self.dataset.shape,
+            threshold=self.config.threshold,
+            temperature=temperature,
+            key=key,
+        )
+
+    def near(self, latent: Latent, *, key: PRNGKeyArray, temperature: float = 1.0) -> Level:
+        """A level for each Gaussian in latent space: z = μ + σ ε, then drawn."""
+        key_point, key_draw = jax.random.split(key)
+        noise = jax.random.normal(key_point, latent.mean.shape)
+        points = latent.mean + latent.deviation * noise
+        return self.decode(points, key=key_draw, temperature=temperature)
+
+    def reconstruct(self, levels: Level, *, key: PRNGKeyArray, temperature: float = 1.0) -> Level:
+        """Each level again, as the model remembers it."""
+        return self.near(self.encode(levels), key=key, temperature=temperature)
+
+    def interpolate(
+        self,
+        first: Int[Array, " batch"],
+        second: Int[Array, " batch"],
+        share: Float[Array, " batch"],
+        *,
+        key: PRNGKeyArray,
+        temperature: float = 1.0,
+    ) -> Level:
+        """Levels on the way between pairs of the dataset, given by number."""
+        one, other = (
+            Latent(self.latents.mean[chosen], self.latents.deviation[chosen])
+            for chosen in (first, second)
+        )
+        return self.near(between(one, other, share), key=key, temperature=temperature)
+
+    def sample(
+        self, count: int, *, mode: Mode = "interpolate", key: PRNGKeyArray, temperature: float = 1.0
+    ) -> Level:
+        """So many levels: between random pairs, near random levels, or from the prior."""
+        pieces = [
+            self._some(min(BATCH, count - i), mode, jax.random.fold_in(key, i), temperature)
+            for i in range(0, count, BATCH)
+        ]
+        return Level(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
+
+    def _some(self, count: int, mode: Mode, key: PRNGKeyArray, temperature: float) -> Level:
+        key_first, key_second, key_share, key_make = jax.random.split(key, 4)
+        total = len(self.dataset)
+        first = jax.random.randint(key_first, (count,), 0, total)
+        if mode == "prior":
+            shape = (count, self.config.latent_size)
+            latent = Latent(jnp.zeros(shape), jnp.ones(shape))
+            made = self.near(latent, key=key_make, temperature=temperature)
+        elif mode == "reconstruct":
+            latent = Latent(self.latents.mean[first], self.latents.deviation[first])
+            made = self.near(latent, key=key_make, temperature=temperature)
+        else:
+            step = jax.random.randint(key_second, (count,), 1, max(2, total))
+            share = jax.random.uniform(key_share, (count,))
+            made = self.interpolate(
+                first, (first + step) % total, share, key=key_make, temperature=temperature
+            )
+        return Level(*(np.asarray(part) for part in made))
+
+
+@eqx.filter_jit
+def _encode(model: LevelVAE, levels: Level, config: VAEConfig) -> Latent:
+    return model.encode(jax.vmap(lambda level: level_graph(level, config.edges))(levels))
+
+
+@eqx.filter_jit
+def _decode(model: LevelVAE, latents: Float[Array, "batch latent"]) -> Drawing:
+    return model.decode(latents)
+
+
+def save(
+    folder: Path, fit: Fit, config: VAEConfig, dataset: LevelDataset, *, command: Sequence[str]
+) -> FittedVAE:
+    """Write a new folder, whole or not at all."""
+    if folder.exists():
+        raise ConfigError(f"{folder} exists already. Choose another --out.")
+    partial = folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    facts: dict[str, Any] = {
+        "format": 1,
+        "kind": "vae",
+        "config": dataclasses.asdict(config),
+        "shape": list(dataset.shape),
+        "digest": dataset.digest,
+        "command": list(command),
+    }
+    try:
+        partial.mkdir(parents=True)
+        dataset.save(partial / "levels.npz")
+        for name, model in (("best", fit.best), ("last", fit.last)):
+            checkpoint.write(partial / f"{name}.npz", model)
+        rows = "".join(f"{json.dumps(row)}\n" for row in fit.history)
+        write_text(partial / "history.jsonl", rows)
+        write_text(partial / "generator.json", json.dumps(facts, indent=2, ensure_ascii=False))
+        partial.rename(folder)
+    except OSError as error:
+        raise OutputError(cannot_write(folder, error)) from error
+    return FittedVAE(fit.last, config, dataset)
+
+
+def load(folder: str | Path, *, weights: Literal["best", "last"] = "last") -> FittedVAE:
+    """A fitted generator from its folder.
+
+    The last weights make better levels than those that are best by the loss on levels held back,
+    which stops falling long before the drawings are sharp.
+    """
+    folder = Path(folder)
+    try:
+        facts = json.loads((folder / "generator.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{folder} is not a generator: it has no generator.json. Make one with "
+            f"`dred fit --levels F.npz --out {folder}`."
+        ) from None
+    except ValueError as error:
+        raise CheckpointError(f"{folder}/generator.json is damaged: {error}.") from None
+    config = read_settings(VAEConfig, facts["config"], where=f"{folder}/generator.json")
+    dataset = load_levels(folder / "levels.npz")
+    if dataset.digest != facts["digest"]:
+        raise DatasetError(f"{folder}/levels.npz is not what the model was fitted to.")
+    blank = LevelVAE(config, dataset.shape[0] * dataset.shape[1], key=jax.random.key(0))
+    return FittedVAE(checkpoint.load(folder / f"{weights}.npz", blank), config, dataset)

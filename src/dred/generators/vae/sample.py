@@ -1,0 +1,70 @@
+"""Levels from the model: valid by construction, in the order layout, start, goal."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from dred.generators.vae.elbo import NEVER
+from dred.generators.vae.graph import CLASSES
+from dred.generators.vae.model import Drawing, Latent
+from dred.levels.level import ANY_HEADING, EMPTY, MOSS, Level
+
+NAVIGABLE = jnp.array([kind in (EMPTY, MOSS) for kind in CLASSES])
+
+
+def draw_levels(
+    drawing: Drawing,
+    shape: tuple[int, int],
+    *,
+    threshold: float = 0.5,
+    temperature: float = 1.0,
+    key: PRNGKeyArray,
+) -> Level:
+    """One level for each drawing of a batch.
+
+    A cell can be walked on if the probability of moss and empty together is above the threshold;
+    which of the two it is, or whether a wall or lava, is drawn. Then the start and the goal are
+    drawn among cells that can be walked on.
+    """
+    key_tiles, key_start, key_goal = jax.random.split(key, 3)
+    chance = jax.nn.softmax(drawing.layout)
+    can_walk = (chance * NAVIGABLE).sum(-1) > threshold
+    possible = can_walk[..., None] == NAVIGABLE
+    kind = jax.random.categorical(
+        key_tiles, jnp.where(possible, drawing.layout / temperature, NEVER)
+    )
+    tiles = jnp.array(CLASSES)[kind]
+    cell = jnp.arange(tiles.shape[-1])
+    start = jax.random.categorical(
+        key_start, jnp.where(can_walk, drawing.start / temperature, NEVER + drawing.start)
+    )
+    is_free = can_walk & (cell != start[:, None])
+    goal_odds = jnp.where(is_free, drawing.goal / temperature, NEVER + drawing.goal)
+    goal = jax.random.categorical(key_goal, jnp.where(cell == start[:, None], 2 * NEVER, goal_odds))
+    is_place = (cell == start[:, None]) | (cell == goal[:, None])
+    tiles = jnp.where(is_place, EMPTY, tiles).astype(jnp.uint8)
+    height, width = shape
+
+    def place(cells: Int[Array, " batch"]) -> Int[Array, "batch 2"]:
+        return jnp.stack([cells // width, cells % width], axis=-1).astype(jnp.int32)
+
+    heading = jnp.full(start.shape, ANY_HEADING, jnp.int8)
+    return Level(tiles.reshape(-1, height, width), place(goal), place(start), heading)
+
+
+def between(first: Latent, second: Latent, share: Float[Array, " batch"]) -> Latent:
+    """Points on the way from one latent to another: spherical for means, linear for deviations.
+
+    The mean goes along the arc between the two, unless they point the same way (or opposite ways),
+    where it goes straight.
+    """
+    t = share[:, None]
+    lengths = jnp.linalg.norm(first.mean, axis=-1) * jnp.linalg.norm(second.mean, axis=-1)
+    cosine = (first.mean * second.mean).sum(-1) / jnp.maximum(lengths, 1e-12)
+    angle = jnp.arccos(jnp.clip(cosine, -1.0, 1.0))[:, None]
+    is_straight = jnp.abs(cosine)[:, None] > 0.955
+    sine = jnp.where(is_straight, 1.0, jnp.sin(angle))
+    arc = (jnp.sin((1 - t) * angle) * first.mean + jnp.sin(t * angle) * second.mean) / sine
+    line = (1 - t) * first.mean + t * second.mean
+    deviation = (1 - t) * first.deviation + t * second.deviation
+    return Latent(jnp.where(is_straight, line, arc), deviation)

@@ -1,0 +1,278 @@
+"""The graph VAE: its graph, its size, its bound, and the levels it draws."""
+
+import shutil
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import dred
+from dred.cli import main
+from dred.config import VAEConfig
+from dred.errors import CheckpointError, ConfigError, DatasetError
+from dred.generators.quality import assess
+from dred.generators.vae.elbo import divergence, log_likelihoods, loss_of, targets
+from dred.generators.vae.fit import fit, symmetric_copy
+from dred.generators.vae.graph import CLASSES, level_graph, sum_of_neighbours
+from dred.generators.vae.model import Drawing, Latent, LevelVAE, Norm, with_running_values
+from dred.generators.vae.sample import between, draw_levels
+from dred.levels import from_text, make
+from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level, as_batch, faults
+from dred.levels.paths import distances_to_goal
+from tests.strategies import levels as any_levels
+
+SMALL = VAEConfig(latent_size=8, graph_size=4, encoder_sizes=(16,), decoder_sizes=(16, 16))
+
+
+def arrays(levels):
+    return Level(*(jnp.asarray(part) for part in levels))
+
+
+def oracle_graph(level, edges):
+    """The edges of a level's graph, as the rules say them."""
+    height, width = level.tiles.shape
+    graph = nx.Graph()
+    cells = [(row, column) for row in range(height) for column in range(width)]
+    graph.add_nodes_from(cells)
+    walk = {cell: level.tiles[cell] in (EMPTY, MOSS) for cell in cells}
+    goal, start = tuple(map(int, level.goal)), tuple(map(int, level.start))
+    for row, column in cells:
+        for other in ((row + 1, column), (row, column + 1)):
+            if other in walk and (edges == "grid" or walk[row, column] == walk[other]):
+                graph.add_edge((row, column), other)
+    if edges == "released":
+        graph.add_edge(goal, start)
+        graph.add_edges_from((goal, cell) for cell in cells if level.tiles[cell] in (LAVA, MOSS))
+    return graph
+
+
+@pytest.mark.parametrize("edges", ["released", "grid"])
+@given(any_levels())
+def test_the_graph_agrees_with_networkx(edges, level):
+    height, width = level.tiles.shape
+    ours = level_graph(level, edges)
+    matrix = np.zeros((height * width, height * width))
+    np.add.at(matrix, (np.asarray(ours.receivers), np.asarray(ours.senders)), ours.weight)
+    graph = oracle_graph(level, edges)
+    np.testing.assert_array_equal(matrix, nx.to_numpy_array(graph, nodelist=sorted(graph)))
+    hidden = np.random.default_rng(0).normal(size=(height * width, 3)).astype(np.float32)
+    np.testing.assert_allclose(
+        sum_of_neighbours(ours, jnp.asarray(hidden)), matrix @ hidden, atol=1e-4
+    )
+    nodes = np.asarray(ours.nodes)
+    assert (nodes.sum(axis=1) == 1).all()
+    assert nodes[:, 4].argmax() == level.start[0] * width + level.start[1]
+    assert nodes[:, 5].argmax() == level.goal[0] * width + level.goal[1]
+
+
+def test_the_released_model_has_2_935_017_parameters():
+    model = LevelVAE(VAEConfig(), 13 * 13, key=jax.random.key(0))
+    norms = [
+        part
+        for part in jax.tree.leaves(model, is_leaf=lambda part: isinstance(part, Norm))
+        if isinstance(part, Norm)
+    ]
+    running = sum(norm.mean.size + norm.variance.size for norm in norms)
+    assert sum(leaf.size for leaf in jax.tree.leaves(model)) - running == 2_935_017
+
+
+def test_the_target_is_half_moss_half_empty_at_start_and_goal():
+    aim = np.asarray(targets(arrays(as_batch(from_text(">,#~G")))))[0]
+    by_kind = {kind: aim[:, index].tolist() for index, kind in enumerate(CLASSES)}
+    assert by_kind[MOSS] == [0.5, 1, 0, 0, 0.5]
+    assert by_kind[EMPTY] == [0.5, 0, 0, 0, 0.5]
+    assert by_kind[WALL] == [0, 0, 1, 0, 0]
+    assert by_kind[LAVA] == [0, 0, 0, 1, 0]
+
+
+def test_likelihoods_agree_with_plain_sums():
+    levels = make("cave-escape-train", count=6, size=9).levels
+    random = np.random.default_rng(0)
+    drawing = Drawing(
+        *(random.normal(size=shape).astype(np.float32) for shape in ((6, 49, 4), (6, 49), (6, 49)))
+    )
+    ours = log_likelihoods(Drawing(*map(jnp.asarray, drawing)), arrays(levels))
+    for index in range(6):
+        tiles = levels.tiles[index].ravel()
+        goal, start = (int(p[index] @ [7, 1]) for p in (levels.goal, levels.start))
+        odds = drawing.layout[index]
+        log_p = odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+        total = 0.0
+        for cell in range(49):
+            column = {kind: log_p[cell, place] for place, kind in enumerate(CLASSES)}
+            if cell in (goal, start):
+                total += 0.5 * column[MOSS] + 0.5 * column[EMPTY]
+            else:
+                total += column[int(tiles[cell])]
+        assert float(ours[0][index]) == pytest.approx(total / 49, abs=1e-4)
+        free = [cell for cell in range(49) if tiles[cell] in (EMPTY, MOSS)]
+        g = drawing.goal[index]
+        assert float(ours[1][index]) == pytest.approx(
+            g[goal] - np.log(np.exp(g[free]).sum()), abs=1e-4
+        )
+        free.remove(goal)
+        s = drawing.start[index]
+        assert float(ours[2][index]) == pytest.approx(
+            s[start] - np.log(np.exp(s[free]).sum()), abs=1e-4
+        )
+
+
+def test_the_divergence_of_the_prior_from_itself_is_nothing():
+    zero, one = jnp.zeros((1, 5)), jnp.ones((1, 5))
+    assert float(divergence(Latent(zero, one))[0]) == pytest.approx(0.0, abs=1e-5)
+    expected = 5 * 0.5 * (0.25 + 4.0 - 1.0 - np.log(0.25))
+    assert float(divergence(Latent(2 * one, 0.5 * one))[0]) == pytest.approx(expected, rel=1e-5)
+
+
+@settings(max_examples=20)
+@given(
+    hnp.arrays(np.float32, (3, 12, 4), elements=st.floats(-30, 30, width=32)),
+    st.integers(0, 2**31 - 1),
+)
+def test_drawn_levels_are_proper_whatever_the_model_says(layout, seed):
+    random = np.random.default_rng(seed)
+    drawing = Drawing(
+        jnp.asarray(layout),
+        jnp.asarray(10 * random.normal(size=(3, 12)), jnp.float32),
+        jnp.asarray(10 * random.normal(size=(3, 12)), jnp.float32),
+    )
+    made = draw_levels(drawing, (3, 4), key=jax.random.key(seed))
+    broken = faults(Level(*(np.asarray(part) for part in made)))
+    assert not [rule for rule, levels in broken.items() if levels.any()]
+
+
+def test_interpolation_is_spherical_for_means_and_linear_for_deviations():
+    first = Latent(jnp.array([[2.0, 0.0]]), jnp.array([[1.0, 3.0]]))
+    second = Latent(jnp.array([[0.0, 2.0]]), jnp.array([[3.0, 1.0]]))
+    middle = between(first, second, jnp.array([0.5]))
+    np.testing.assert_allclose(middle.mean, [[2**0.5, 2**0.5]], rtol=1e-6)  # on the circle
+    np.testing.assert_allclose(middle.deviation, [[2.0, 2.0]])
+    for share, end in ((0.0, first), (1.0, second)):
+        point = between(first, second, jnp.array([share]))
+        np.testing.assert_allclose(point.mean, end.mean, atol=1e-6)
+    alike = between(first, first, jnp.array([0.3]))
+    np.testing.assert_allclose(alike.mean, first.mean, rtol=1e-6)  # no division by sin 0
+
+
+def test_running_values_come_to_those_of_the_batch():
+    levels = arrays(make("cave-escape-train", count=16, size=9).levels)
+    model = LevelVAE(SMALL, 49, key=jax.random.key(0))
+    graphs = jax.vmap(level_graph)(levels)
+    seen = []
+    by_batch = model.encode(graphs, seen)
+    assert float(jnp.abs(model.encode(graphs).mean - by_batch.mean).max()) > 1e-3
+    for _ in range(120):
+        model = with_running_values(model, [*seen, *[(jnp.zeros(16), jnp.ones(16))] * 2])
+    np.testing.assert_allclose(model.encode(graphs).mean, by_batch.mean, atol=1e-3)
+
+
+def test_a_few_steps_lower_the_loss():
+    levels = arrays(make("cave-escape-train", count=16, size=9).levels)
+    model = LevelVAE(SMALL, 49, key=jax.random.key(0))
+
+    @eqx.filter_jit
+    def step(model):
+        def loss(model):
+            return loss_of(model, levels, SMALL, [], key=jax.random.key(1)).loss
+
+        value, gradient = eqx.filter_value_and_grad(loss)(model)
+        return jax.tree.map(lambda p, g: p - 0.5 * g, model, gradient), value
+
+    _, before = step(model)
+    for _ in range(30):
+        model, value = step(model)
+    assert float(value) < 0.9 * float(before)
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make("cave-escape-train", count=24, size=9)
+
+
+@pytest.fixture(scope="module")
+def folder(dataset, tmp_path_factory):
+    path = tmp_path_factory.mktemp("fit") / "vae"
+    levels = path.with_name("levels.npz")
+    dataset.save(levels)
+    main(["fit", "--levels", str(levels), "--out", str(path), "--epochs", "3"])
+    return path
+
+
+def test_a_fitted_generator_loads_and_makes_levels(folder, dataset):
+    generator = dred.generators.load(folder)
+    key = jax.random.key(0)
+    for mode in ("interpolate", "reconstruct", "prior"):
+        made = generator.sample(40, mode=mode, key=key)
+        again = dred.generators.load(folder).sample(40, mode=mode, key=key)
+        assert made == again  # the same key gives the same levels
+        assert made.tiles.shape == (40, 7, 7)
+        assert not any(broken.any() for broken in faults(made).values())
+    assert generator.encode(dataset.levels).mean.shape == (24, 1024)
+    assert generator.reconstruct(dataset.levels, key=key).tiles.shape == (24, 7, 7)
+    history = (folder / "history.jsonl").read_text().splitlines()
+    assert len(history) == 3
+
+
+def test_generated_levels_are_a_set_that_says_how_good_it_is(folder, tmp_path, capsys):
+    out = tmp_path / "new.npz"
+    main(["generate", str(folder), "--mode", "reconstruct", "--count", "30", "--out", str(out)])
+    assert "solvable" in capsys.readouterr().out
+    made = dred.levels.load(out)
+    assert len(made) == 30
+    assert 0 <= made.meta["quality"]["solvable"] <= 1
+
+
+def test_what_cannot_be_fitted_or_loaded_is_said(folder, dataset, tmp_path):
+    with pytest.raises(DatasetError, match="at least 3 levels"):
+        fit(dataset[:1].levels, SMALL, key=jax.random.key(0))
+    with pytest.raises(ConfigError, match="is not a generator"):
+        dred.generators.load(tmp_path)
+    with pytest.raises(DatasetError, match="fitted to levels of"):
+        dred.generators.load(folder).encode(make("cave-escape-test", count=3, size=11).levels)
+    with pytest.raises(ConfigError, match="exists already"):
+        levels = folder.with_name("levels.npz")
+        main(["fit", "--levels", str(levels), "--out", str(folder), "--debug"])
+    cut = tmp_path / "cut"
+    shutil.copytree(folder, cut)
+    weights = cut / "last.npz"
+    weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
+    with pytest.raises(CheckpointError, match="damaged or cut short"):
+        dred.generators.load(cut)
+
+
+@given(any_levels(max_side=6), st.integers(0, 7))
+def test_symmetric_copies_keep_every_distance(level, symmetry):
+    side = min(level.tiles.shape)
+    inside = all(int(p) < side for place in (level.goal, level.start) for p in place)
+    if side < 2 or not inside:
+        return
+    square = Level(level.tiles[:side, :side], level.goal, level.start, level.heading)
+    copy = symmetric_copy(arrays(square), symmetry)
+    ours, theirs = (
+        distances_to_goal(as_batch(Level(*(np.asarray(part) for part in one))))[0]
+        for one in (copy, square)
+    )
+    assert sorted(ours.ravel()) == sorted(theirs.ravel())
+    assert ours[tuple(copy.start)] == theirs[tuple(square.start)]
+
+
+def test_quality_by_hand(dataset):
+    itself = assess(dataset.levels, dataset)
+    assert (itself.valid, itself.solvable, itself.novel, itself.shift) == (1, 1, 0, 0)
+    assert itself.nearest == 0
+    twice = Level(*(np.concatenate([part[:4], part[:4]]) for part in dataset.levels))
+    assert assess(twice, dataset).unique == 0.5
+    changed = Level(*(np.array(part) for part in dataset[:5].levels))
+    for index in range(5):
+        empty = np.argwhere((changed.tiles[index] == WALL) | (changed.tiles[index] == LAVA))[0]
+        tile = changed.tiles[index][tuple(empty)]
+        changed.tiles[index][tuple(empty)] = LAVA if tile == WALL else WALL
+    quality = assess(changed, dataset)
+    assert quality.novel == 1
+    assert quality.nearest == 1  # one cell away from the level it came from
