@@ -37,6 +37,7 @@ MAY_IMPORT = {
         "evaluation",
     },
     "benchmarks": {
+        "generators",
         "errors",
         "config",
         "presets",

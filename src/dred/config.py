@@ -282,6 +282,10 @@ class MethodConfig:
     """Edits: tiles that may change."""
     num_parents: int = 4
     """Edits: how many of the replayed levels are edited, the easiest first."""
+    num_pairs: int = 6
+    """Interpolations: pairs of levels of the dataset, between which new ones are evenly spaced."""
+    with_ends: bool = True
+    """Interpolations: the first and last of a pair's levels are at the two levels themselves."""
 
     def __post_init__(self) -> None:
         for name in ("replay", "least_full", "staleness"):
@@ -289,7 +293,7 @@ class MethodConfig:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must lie between 0 and 1.")
         if self.capacity < 0:
             raise ConfigError(f"capacity (={self.capacity}) must be 0 or more.")
-        for name in ("max_clutter", "num_edits", "num_parents"):
+        for name in ("max_clutter", "num_edits", "num_parents", "num_pairs"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
         if not self.staleness_temperature > 0.0:
@@ -345,6 +349,8 @@ class VAEConfig:
     """Also learn from the seven other symmetric copies of each level."""
     threshold: float = 0.5
     """A cell can be walked on if its probability of moss or empty is above this."""
+    connected: bool = False
+    """Draw levels in one part, without cells that cannot be reached, if all of the dataset are."""
 
 
 @dataclass(frozen=True)

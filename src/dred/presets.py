@@ -7,6 +7,7 @@ from dred.config import (
     DatasetConfig,
     MethodConfig,
     PPOConfig,
+    ScheduleConfig,
     TermConfig,
     TileConfig,
     TrainConfig,
@@ -73,10 +74,20 @@ LEVEL_SETS = {config.name: config for config in _SETS}
 
 # More weight on the layout than the paper's gives more solvable levels that are more like the
 # dataset; docs/results.md has the figures.
-VAES = {"default": VAEConfig(layout_weight=0.4), "paper": VAEConfig()}
+VAES = {"default": VAEConfig(layout_weight=0.4, connected=True), "paper": VAEConfig()}
 
 _CONSTANT = TermConfig("uniform", transform="proportional")
 _LARGE = 4000  # levels in the buffers of methods that generate
+
+# Section 4 of the paper: P_S and P_R over the dataset, P_S' over the whole buffer, η from 0 to 1.
+_DRED = MethodConfig(
+    "dred",
+    capacity=_LARGE,
+    primary=TermConfig(over="dataset"),
+    secondary=TermConfig(temperature=1.0),
+    eta=ScheduleConfig(0.0, 1.0),
+    staleness_over="dataset",
+)
 
 METHODS = {
     method.name: method
@@ -123,6 +134,9 @@ METHODS = {
             after="edits",
             primary=TermConfig("grounded_value_l1"),
         ),
+        replace(_DRED, name="el-dred", after="edits"),
+        replace(_DRED, name="vae-dred", after="vae"),
+        replace(_DRED, name="resample-dred", after="resample"),
     )
 }
 

@@ -133,6 +133,7 @@ def create_run(
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
+    generator: Mapping[str, str] | None = None,
     track: str | None = None,
 ) -> Run:
     """A new run folder; it must not exist yet."""
@@ -145,6 +146,7 @@ def create_run(
         "config": dataclasses.asdict(config),
         "seeds": list(seeds),
         "levels": dict(levels),
+        "generator": None if generator is None else dict(generator),
         "command": list(command),
         "track": track,
         "versions": {"dred": __version__, "python": platform.python_version()},

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dred.config import MethodConfig
-from dred.generators import GENERATORS, Material
+from dred.generators import GENERATORS, Given, Material
 from dred.generators.edits import GOAL, START, edit, put
 from dred.levels import make
 from dred.levels.level import WALL, Level, faults
@@ -38,7 +38,7 @@ def test_a_child_differs_from_its_own_parent_in_few_cells():
     # dcd #11: an argsort that was not flattened always edited level 0.
     parents = make("cave-escape-train", count=40, size=15).levels
     arrays = Level(*(jnp.asarray(part) for part in parents))
-    children = GENERATORS["edits"](Material(arrays, arrays), METHOD, jax.random.key(0))
+    children = GENERATORS["edits"](Material(Given(arrays), arrays), METHOD, jax.random.key(0))
     differences = []
     for index in range(40):
         own, child = (
@@ -73,7 +73,8 @@ def test_an_edit_moves_the_goal_and_does_not_copy_it():
 
 def test_empty_rooms_have_nothing_in_them_and_random_ones_have():
     levels = make("cave-escape-train", count=20, size=15).levels
-    material = Material(*(Level(*(jnp.asarray(part) for part in levels)) for _ in range(2)))
+    arrays = Level(*(jnp.asarray(part) for part in levels))
+    material = Material(Given(arrays), arrays)
     method = dataclasses.replace(METHOD, max_clutter=60)
     empty = GENERATORS["empty"](material, method, jax.random.key(0))
     assert not np.asarray(empty.tiles).any()

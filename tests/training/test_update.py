@@ -21,6 +21,7 @@ from dred.training.state import new_setup, new_state
 from dred.training.update import update
 
 DATASET = Level(*(jnp.asarray(p) for p in make("cave-escape-train", count=12, size=9).levels))
+GIVEN = dred.generators.Given(DATASET)
 KEY = jax.random.key(0)
 
 
@@ -32,7 +33,7 @@ def begin(method, **changes):
 
 
 def after(setup, state, count):
-    step = jax.jit(lambda state, key: update(state, dataset=DATASET, setup=setup, key=key)[0])
+    step = jax.jit(lambda state, key: update(state, given=GIVEN, setup=setup, key=key)[0])
     for index in range(count):
         state = step(state, jax.random.fold_in(KEY, index))
     return state
@@ -58,9 +59,9 @@ def test_a_replayed_level_is_followed_by_another_draw_never_by_a_random_level():
     scored = jnp.isin(jnp.arange(12), jnp.array(sorted(supported)))
     buffer = replace_leaf(warm.buffer, is_scored=scored)
     state = type(state)(state.learner, buffer, state.num_updates)
-    played = jax.jit(
-        lambda state: replay(state, dataset=DATASET, setup=setup, key=jax.random.key(5))
-    )(state)
+    played = jax.jit(lambda state: replay(state, given=GIVEN, setup=setup, key=jax.random.key(5)))(
+        state
+    )
     rollout = played.rollout
     assert int(rollout.begins.sum()) > setup.config.ppo.num_envs  # some episodes ended
     assert set(np.unique(rollout.level)) <= supported
@@ -142,7 +143,7 @@ def test_the_easiest_replayed_levels_are_edited_not_the_hardest_and_not_the_firs
 
 def test_new_levels_fill_the_buffer_before_the_first_replay_and_nothing_is_learned():
     setup, state = begin("rplr", capacity=40)
-    ready = jax.jit(lambda state: explore(state, dataset=DATASET, setup=setup, key=KEY))(state)
+    ready = jax.jit(lambda state: explore(state, given=GIVEN, setup=setup, key=KEY))(state)
     assert float(ready.buffer.share_full) >= 0.5
     assert ready.buffer.is_scored[np.asarray(ready.buffer.is_used)].all()
     for one, other in zip(
@@ -153,14 +154,14 @@ def test_new_levels_fill_the_buffer_before_the_first_replay_and_nothing_is_learn
 
 def test_replay_happens_about_as_often_as_the_method_says():
     setup, state = begin("rplr", capacity=12, admit="all")
-    full = explore(state, dataset=DATASET, setup=setup, key=KEY)
+    full = explore(state, given=GIVEN, setup=setup, key=KEY)
     full = type(full)(
         full.learner, replace_leaf(full.buffer, number=jnp.arange(12)), full.num_updates
     )
     step = jax.jit(
         lambda key: (
-            explore(full, dataset=DATASET, setup=setup, key=key).buffer.num_refused
-            + explore(full, dataset=DATASET, setup=setup, key=key).buffer.num_admitted
+            explore(full, given=GIVEN, setup=setup, key=key).buffer.num_refused
+            + explore(full, given=GIVEN, setup=setup, key=key).buffer.num_admitted
         )
     )
     before = int(full.buffer.num_refused + full.buffer.num_admitted)
@@ -178,7 +179,7 @@ def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
     grounded = replace(setup.config.method, primary=TermConfig("grounded_value_l1"))
     setup = new_setup(replace(setup.config, method=grounded))
     state = type(state)(state.learner, buffer, state.num_updates)
-    proposed = propose(state, "same", jnp.arange(6), dataset=DATASET, setup=setup, key=KEY)
+    proposed = propose(state, "same", jnp.arange(6), given=GIVEN, setup=setup, key=KEY)
     scores = np.asarray(proposed.buffer.primary[:6])
     assert ((scores > 0) & (scores < 1)).all()  # scored anew, and not as never solved
     assert int(proposed.buffer.is_used.sum()) == 12

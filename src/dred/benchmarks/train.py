@@ -22,15 +22,20 @@ from dred.agents.ppo import estimate_advantages, learn
 from dred.benchmarks.show import number, print_table
 from dred.config import PPOConfig
 from dred.envs.view import prepare
+from dred.generators import GENERATORS, Given, Material
+from dred.generators.models import model_for, needs_fitted
+from dred.generators.vae.fitted import FittedVAE
+from dred.generators.vae.model import LevelVAE
 from dred.levels import make
 from dred.levels.level import Level
-from dred.presets import METHODS, train_config
+from dred.presets import METHODS, VAES, train_config
 from dred.training.phases import LEARN_ON
 from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key
 from dred.training.update import update
 
 PRODUCT = 2048  # side of the matrices of the measured product
 CAPACITIES = (4_000, 400_000)  # of the buffers compared
+NUM_ENVS = PPOConfig().num_envs
 UPDATES = 4  # in one compiled call, as in training
 FORWARD_AND_BACKWARD = 3  # the backward pass takes two products for each of the forward pass
 
@@ -52,9 +57,9 @@ def seconds_of(call: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def play_once(state: TrainState, dataset: Level, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
+def play_once(state: TrainState, given: Given, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
     """The rollout of one update, scored."""
-    return LEARN_ON[setup.config.method.learn_on](state, dataset=dataset, setup=setup, key=key)
+    return LEARN_ON[setup.config.method.learn_on](state, given=given, setup=setup, key=key)
 
 
 def learn_once(state: TrainState, rollout: Any, key: jax.Array, setup: Setup) -> TrainState:  # noqa: ANN401
@@ -80,7 +85,7 @@ def several(
 
 def make_step(setup: Setup) -> Callable[[TrainState, Any, jax.Array], TrainState]:
     """Several updates in one compiled call."""
-    return several(lambda state, given, key: update(state, dataset=given, setup=setup, key=key)[0])
+    return several(lambda state, given, key: update(state, given=given, setup=setup, key=key)[0])
 
 
 def tried_levels(state: TrainState) -> int:
@@ -109,10 +114,35 @@ class Bench:
 
     def __init__(self, seed: int) -> None:
         self.key = run_key(seed)
-        levels = make("cave-escape-train", seed=seed).levels
-        self.dataset = Level(*(jnp.asarray(part) for part in levels))
+        self.levels = make("cave-escape-train", seed=seed)
+        self.dataset = Level(*(jnp.asarray(part) for part in self.levels.levels))
         self.matrix = jax.random.normal(jax.random.key(0), (PRODUCT, PRODUCT))
         self.product = jax.jit(jnp.matmul)
+
+    def given(self, method: str) -> Given:
+        """What a method is given. The model need not be fitted to be timed."""
+        config = METHODS[method]
+        if not needs_fitted(config):
+            return Given(self.dataset, model_for(config, self.levels, None))
+        cells = self.levels.shape[0] * self.levels.shape[1]
+        vae = VAES["default"]
+        model = LevelVAE(vae, cells, key=self.key)
+        return Given(self.dataset, FittedVAE(model, vae, self.levels).space)
+
+    def generating(self, *, repeats: int) -> dict[str, float]:
+        """Making as many levels as there are agents, by each generator."""
+        method = METHODS["vae-dred"]
+        parents = jax.tree.map(lambda leaf: leaf[:NUM_ENVS], self.dataset)
+        calls: dict[str, Callable[[], Any]] = {}
+        for name, make_levels in GENERATORS.items():
+            given = self.given({"vae": "vae-dred", "resample": "resample-dred"}.get(name, "plr"))
+            compiled = jax.jit(
+                lambda given, key, make_levels=make_levels: make_levels(
+                    Material(given, parents), method, key
+                )
+            )
+            calls[name] = partial(compiled, given, self.key)
+        return medians(calls, repeats)
 
     def start(self, method: str) -> tuple[Setup, TrainState]:
         """A method at its beginning."""
@@ -124,9 +154,10 @@ class Bench:
         setup, state = self.start("uniform")
         playing = jax.jit(partial(play_once, setup=setup))
         learning = several(partial(learn_once, setup=setup))
-        rollout = playing(state, self.dataset, self.key).rollout
+        given = self.given("uniform")
+        rollout = playing(state, given, self.key).rollout
         calls: dict[str, Callable[[], Any]] = {
-            "playing": lambda: playing(state, self.dataset, self.key),
+            "playing": lambda: playing(state, given, self.key),
             "learning": going_on(learning, self.start("uniform")[1], rollout, self.key),
             "product": lambda: self.product(self.matrix, self.matrix),
         }
@@ -146,9 +177,9 @@ class Bench:
     def method(self, method: str, parts: dict[str, Any], *, repeats: int) -> dict[str, Any]:
         """Updates of a method once its buffer is filled as far as it has to be."""
         setup, state = self.start(method)
-        updating = make_step(setup)
+        updating, given = make_step(setup), self.given(method)
         begun = time.perf_counter()
-        state = jax.block_until_ready(updating(state, self.dataset, self.key))
+        state = jax.block_until_ready(updating(state, given, self.key))
         first = time.perf_counter() - begun
         tried = tried_levels(state)
         times: list[float] = []
@@ -156,7 +187,7 @@ class Bench:
         for index in range(repeats):
             key = jax.random.fold_in(self.key, index)
             begun = time.perf_counter()
-            state = jax.block_until_ready(updating(state, self.dataset, key))
+            state = jax.block_until_ready(updating(state, given, key))
             times.append((time.perf_counter() - begun) / UPDATES)
             before, tried = tried, tried_levels(state)
             scored = (tried - before) // setup.config.ppo.num_envs
@@ -182,7 +213,7 @@ class Bench:
             config = replace(config, method=replace(config.method, capacity=capacity, replay=1.0))
             setup = new_setup(config)
             state = filled(new_state(setup, self.dataset, key=self.key), self.dataset)
-            calls[str(capacity)] = going_on(make_step(setup), state, self.dataset, self.key)
+            calls[str(capacity)] = going_on(make_step(setup), state, self.given("accel"), self.key)
         median = medians(calls, repeats)
         least = median[str(CAPACITIES[0])]
         return [
@@ -236,6 +267,9 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
         for method in METHODS:
             rows.append(bench.method(method, parts, repeats=repeats))
             advance(1)
+        of_plr = next(row["seconds_per_update"] for row in rows if row["method"] == "plr")
+        rows = [row | {"ratio_to_plr": row["seconds_per_update"] / of_plr} for row in rows]
+        generating = bench.generating(repeats=repeats)
         sizes = bench.sizes(repeats=repeats)
         advance(1)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -243,6 +277,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
         "benchmark": "train",
         "parts": parts,
         "methods": rows,
+        "seconds_generating": generating,
         "buffer_sizes": sizes,
         "peak_memory_mb": memory,
     }
@@ -262,6 +297,7 @@ def show(result: dict[str, Any]) -> None:
         ("s/update", "seconds_per_update", "{:.2f}"),
         ("rollouts", "rollouts_per_update", "{:.2f}"),
         ("over its parts", "ratio_to_parts", "{:.2f}x"),
+        ("over plr", "ratio_to_plr", "{:.2f}x"),
         ("not learning", "share_not_learning", "{:.0%}"),
         ("transitions/s", "transitions_per_second", "{:,.0f}"),
         ("compile s", "compile_seconds", "{:.1f}"),
@@ -271,6 +307,9 @@ def show(result: dict[str, Any]) -> None:
         [heading for heading, _, _ in columns],
         [[number(row[key], pattern) for _, key, pattern in columns] for row in result["methods"]],
     )
+    for name, seconds in result["seconds_generating"].items():
+        share = seconds / result["methods"][0]["seconds_per_update"]
+        print(f"{NUM_ENVS} levels by {name}: {1000 * seconds:.1f} ms, {share:.1%} of an update")
     for row in result["buffer_sizes"]:
         print(
             f"accel with a full buffer of {row['capacity']:,} levels: "

@@ -25,9 +25,13 @@ class Train:
       rplr      random levels, of which those that teach something are kept and replayed
       accel     the same, from empty rooms, with small changes to the levels that were replayed
       accel-d   the same, from the dataset
+      el-dred   the dataset, and more and more of small changes to it that teach something
+      vae-dred  the dataset, and more and more of levels like it from a fitted generator
+      resample-dred  the same with levels of the process that made the dataset: an upper bound
 
     For example:
       dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
+      dred train vae-dred --levels train.npz --generator vae --out runs/vae-dred
       dred train accel --levels train.npz --out runs/accel --preset smoke --seeds 0 1 2
     """
 
@@ -37,6 +41,8 @@ class Train:
     """The dataset of levels (.npz)."""
     out: Path
     """The run folder to write. It must not exist yet."""
+    generator: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """A generator fitted to these levels with `dred fit`, for vae-dred."""
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Other levels, to see how the agent does in them while it trains."""
     preset: str = "laptop"
@@ -53,6 +59,7 @@ class Train:
     def run(self) -> None:
         """Train from the beginning."""
         from dred.config import check_seed
+        from dred.generators.models import facts_of, model_for
         from dred.levels import load
         from dred.presets import train_config
         from dred.runs import create_run
@@ -67,6 +74,7 @@ class Train:
         paths = {"train": self.levels, **({"test": self.held_out} if self.held_out else {})}
         sets = {name: load(path) for name, path in paths.items()}
         check_sizes(sets)
+        model = model_for(config.method, sets["train"], self.generator)
         if self.track is not None:
             lookup(TRACKERS, self.track, what="tracker")
         run = create_run(
@@ -77,10 +85,11 @@ class Train:
                 name: {"path": str(path.resolve()), "digest": sets[name].digest}
                 for name, path in paths.items()
             },
+            generator=None if self.generator is None else facts_of(self.generator),
             command=sys.argv,
             track=self.track,
         )
-        carry_on(run, sets)
+        carry_on(run, sets, model)
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,7 @@ class Resume:
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
+        from dred.generators.models import facts_of, model_for
         from dred.levels import load
         from dred.runs import open_run
 
@@ -111,7 +121,15 @@ class Resume:
                     f"{levels['digest'][:12]} and is {sets[name].digest[:12]}. Put the old levels "
                     "back, or start a new run."
                 )
-        carry_on(run, sets)
+        noted = run.facts.get("generator") or {}
+        path = Path(noted["path"]) if noted else None
+        model = model_for(run.config.method, sets["train"], path)
+        if path is not None and facts_of(path) != noted:
+            raise DatasetError(
+                f"{path} has changed since {self.path} began. Put the old generator back, or start "
+                "a new run."
+            )
+        carry_on(run, sets, model)
 
 
 def check_sizes(sets: "dict[str, LevelDataset]") -> None:
@@ -121,7 +139,7 @@ def check_sizes(sets: "dict[str, LevelDataset]") -> None:
         raise DatasetError(f"All levels of a run must have one size; these have {sorted(sizes)}.")
 
 
-def carry_on(run: "Run", sets: "dict[str, LevelDataset]") -> None:
+def carry_on(run: "Run", sets: "dict[str, LevelDataset]", model: object) -> None:
     """Train a run from where it is, with a progress bar."""
     from dred import progress
     from dred.compute import keep_compiled_programs
@@ -131,7 +149,7 @@ def carry_on(run: "Run", sets: "dict[str, LevelDataset]") -> None:
     keep_compiled_programs()
     told = run.facts.get("track")
     track = tracker(told, run) if told else lambda rows: None
-    trainer = Trainer(run, sets["train"], sets.get("test"), track=track)
+    trainer = Trainer(run, sets["train"], sets.get("test"), model=model, track=track)
     trainer.restore()
     total, done = trainer.config.num_updates, trainer.num_updates
     if done >= total:

@@ -10,12 +10,18 @@ from dred.config import MethodConfig
 from dred.levels.level import Level
 
 
-class Material(eqx.Module):
-    """What there is to make levels from. Each is a batch of levels."""
+class Given(eqx.Module):
+    """What a run is given and does not change: the dataset and, for some generators, a model."""
 
     dataset: Level
+    model: Any = None  # such as a fitted model of the dataset
+
+
+class Material(eqx.Module):
+    """What there is to make levels from."""
+
+    given: Given
     parents: Level  # as many as levels are wanted: those to edit, from the last replay
-    model: Any = None  # a fitted model, for generators that need one
 
 
 Generator = Callable[[Material, MethodConfig, PRNGKeyArray], Level]

@@ -117,6 +117,29 @@ def _pieces(plan: Plan, done: int) -> Iterator[tuple[Structure, range]]:
         before += count
 
 
+def make_fresh(plan: Plan, number: int, count: int) -> Made:
+    """Levels by the same process as a plan's set, structures taking turns; `number` says which.
+
+    They are fresh: those of the set, and of other numbers, appear among them only by chance.
+    """
+    stop = np.zeros(1, np.bool_)
+    structures = plan.structures
+    pieces = [
+        make_some(
+            plan,
+            structure,
+            range(len(range(index, count, len(structures)))),
+            stop,
+            stream=seed_from(f"{plan.config.name}/{structure.name}/fresh", number),
+        )
+        for index, structure in enumerate(structures[:count])
+    ]
+    order = np.argsort(
+        np.concatenate([np.arange(i, count, len(structures)) for i in range(len(pieces))])
+    )
+    return Made(*(np.concatenate(parts)[order] for parts in zip(*pieces, strict=True)))
+
+
 def _make_piece(
     plan: Plan,
     structure: Structure,
@@ -124,9 +147,21 @@ def _make_piece(
     stop: Bool[np.ndarray, " 1"],
     redraw: int = 0,
 ) -> Made:
-    """Make the levels with these numbers, unless told to stop."""
-    side = plan.config.inside
+    """Make the levels of the plan's set with these numbers, unless told to stop."""
     stream = sub_seed(seed_from(f"{plan.config.name}/{structure.name}", plan.seed), redraw)
+    return make_some(plan, structure, numbers, stop, stream=stream)
+
+
+def make_some(
+    plan: Plan,
+    structure: Structure,
+    numbers: range,
+    stop: Bool[np.ndarray, " 1"],
+    *,
+    stream: np.uint64,
+) -> Made:
+    """Make the levels with these numbers of a stream, unless told to stop."""
+    side = plan.config.inside
     made = placement.empty_batch(len(numbers), (side, side))
     placement.make_levels(
         structure.tables,

@@ -1,15 +1,17 @@
 """What set of levels to make: a preset or a TOML file, with everything looked up."""
 
 import dataclasses
+import json
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import SupportsIndex
+from typing import Any, SupportsIndex, cast
 
 from dred.config import DatasetConfig, check_seed, read_settings
 from dred.errors import ConfigError, lookup
+from dred.levels.dataset import LevelDataset
 from dred.levels.wfc.structures import Structure, find_structure
 from dred.presets import LEVEL_SETS
 
@@ -90,6 +92,25 @@ def make_plan(
             "without the ending). Rename one of them, or name it only once."
         )
     return Plan(config, found, check_seed(seed))
+
+
+def plan_of(dataset: LevelDataset) -> Plan:
+    """The plan by which a set was made, as it says itself; an error if it cannot be followed."""
+    recipe = dataset.meta.get("made")
+    if not isinstance(recipe, dict) or "config" not in recipe:
+        raise ConfigError(
+            "These levels do not say how they were made, so no more can be made in the same way. "
+            "Use levels from `dred levels make`."
+        )
+    made = cast("dict[str, Any]", recipe)
+    config = read_settings(DatasetConfig, made["config"], where="the recipe of the levels")
+    plan = Plan(config, tuple(_find(item, Path()) for item in config.structures), made["seed"])
+    if json.loads(json.dumps(plan.recipe["patterns"])) != made["patterns"]:
+        raise ConfigError(
+            "The patterns by which these levels were made are not those that are found now: "
+            f"{', '.join(made['patterns'])}. Put the old pattern files back."
+        )
+    return plan
 
 
 def _find(item: str | Mapping[str, object], folder: Path) -> Structure:

@@ -13,8 +13,7 @@ from dred.agents.ppo import estimate_advantages
 from dred.config import MethodConfig
 from dred.envs.restart import Restart, next_level, same_level
 from dred.envs.view import World
-from dred.generators import GENERATORS, Material
-from dred.levels.level import Level
+from dred.generators import GENERATORS, WITHOUT_PARENTS, Given, Material
 from dred.replay.buffer import (
     EMPTY,
     NEVER,
@@ -39,9 +38,9 @@ class Played(eqx.Module):
     buffer: Buffer
 
 
-def replay(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> Played:
+def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
     """Play levels of the buffer, a new draw from P_Λ for each episode."""
-    del dataset
+    del given
     key_begin, key_play = jax.random.split(key)
     buffer, environment = state.buffer, setup.environment
     draw = drawn_from(probabilities(buffer, setup.config.method, progress_of(state, setup)))
@@ -62,11 +61,11 @@ def replay(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray
     return with_buffer(played, record(buffer, results))
 
 
-def try_new(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> Played:
+def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
     """Play new levels, one for each agent for the whole rollout."""
     nobody = jnp.zeros(setup.config.ppo.num_envs, jnp.int32)
     new = setup.config.method.new
-    return try_out(state, new, nobody, False, dataset=dataset, setup=setup, key=key)
+    return try_out(state, new, nobody, False, given=given, setup=setup, key=key)
 
 
 LEARN_ON: dict[str, Callable[..., Played]] = {"replay": replay, "new": try_new}
@@ -99,7 +98,7 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
     return TrainState(state.learner, buffer, state.num_updates)
 
 
-def explore(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray) -> TrainState:
+def explore(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> TrainState:
     """Score new levels without learning, again and again, until it is time to replay."""
     method, num_envs = setup.config.method, setup.config.ppo.num_envs
     most = 2 * state.buffer.capacity // num_envs  # new levels may all be known already
@@ -114,9 +113,7 @@ def explore(state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArra
     def score_some(now: tuple[TrainState, Array]) -> tuple[TrainState, Array]:
         state, count = now
         key_now = jax.random.fold_in(key, 2 * count + 1)
-        played = try_out(
-            state, method.new, nobody, False, dataset=dataset, setup=setup, key=key_now
-        )
+        played = try_out(state, method.new, nobody, False, given=given, setup=setup, key=key_now)
         return TrainState(state.learner, played.buffer, state.num_updates), count + 1
 
     return jax.lax.while_loop(is_due, score_some, (state, jnp.zeros((), jnp.int32)))[0]
@@ -127,12 +124,13 @@ def propose(
     generator: str,
     parents: Int[Array, " env"],
     *,
-    dataset: Level,
+    given: Given,
     setup: Setup,
     key: PRNGKeyArray,
 ) -> TrainState:
     """Make levels from these slots, score them without learning, and admit the good ones."""
-    played = try_out(state, generator, parents, True, dataset=dataset, setup=setup, key=key)
+    has_parents = generator not in WITHOUT_PARENTS
+    played = try_out(state, generator, parents, has_parents, given=given, setup=setup, key=key)
     return TrainState(state.learner, played.buffer, state.num_updates)
 
 
@@ -142,14 +140,14 @@ def try_out(
     parents: Int[Array, " env"],
     has_parents: bool,
     *,
-    dataset: Level,
+    given: Given,
     setup: Setup,
     key: PRNGKeyArray,
 ) -> Played:
     """Make levels, play each for a whole rollout, and admit those that may enter."""
     key_make, key_play = jax.random.split(key)
     buffer, method = state.buffer, setup.config.method
-    material = Material(dataset, jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level))
+    material = Material(given, jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level))
     made = store(setup, GENERATORS[generator](material, method, key_make))
     optimal = optimal_returns_of(setup, made)
     played = play_and_judge(

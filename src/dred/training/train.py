@@ -19,6 +19,7 @@ from dred import checkpoint
 from dred.config import TrainConfig
 from dred.envs.view import World
 from dred.evaluation.evaluate import evaluate
+from dred.generators import Given
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.runs import Run, now
@@ -55,7 +56,7 @@ class Progress:
 def train_chunk(
     states: TrainState,
     keys: Key[Array, " seed"],
-    dataset: Level,
+    given: Given,
     setup: Setup,
     num_updates: int,
 ) -> tuple[TrainState, Metrics]:
@@ -64,7 +65,7 @@ def train_chunk(
     def one_seed(state: TrainState, key: Array) -> tuple[TrainState, Metrics]:
         def one_update(state: TrainState, _: None) -> tuple[TrainState, Metrics]:
             key_now = key_of_update(key, state.num_updates)
-            return update(state, dataset=dataset, setup=setup, key=key_now)
+            return update(state, given=given, setup=setup, key=key_now)
 
         return jax.lax.scan(one_update, state, None, length=num_updates)
 
@@ -95,6 +96,7 @@ class Trainer:
         dataset: LevelDataset,
         held_out: LevelDataset | None,
         *,
+        model: Any = None,  # noqa: ANN401  (what the method's generator needs)
         say: Say = print,
         track: Track = lambda rows: None,
     ) -> None:
@@ -103,8 +105,9 @@ class Trainer:
         self.setup = new_setup(self.config)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
         prepare = self.setup.environment.prepare
-        self.dataset = Level(*(jnp.asarray(part) for part in dataset.levels))
-        self.states = new_states(self.setup, self.dataset, run.seeds)
+        levels = Level(*(jnp.asarray(part) for part in dataset.levels))
+        self.given = Given(levels, model)
+        self.states = new_states(self.setup, levels, run.seeds)
         sets = {"train": dataset, **({} if held_out is None else {"test": held_out})}
         self.suites = {
             name: prepare(spread(levels, self.config.evaluate_levels).levels)
@@ -143,7 +146,7 @@ class Trainer:
         config, before = self.config, self.num_updates
         size = min(config.chunk, config.num_updates - before)
         begun = time.perf_counter()
-        self.states, metrics = train_chunk(self.states, self.keys, self.dataset, self.setup, size)
+        self.states, metrics = train_chunk(self.states, self.keys, self.given, self.setup, size)
         jax.block_until_ready(self.states)
         seconds = time.perf_counter() - begun
         self.seconds += seconds
@@ -155,7 +158,7 @@ class Trainer:
             self._evaluate(rows)
         weights = np.asarray(weigh(self.states, self.setup))
         described = describe_buffers(
-            self.states, weights, self.setup, self.dataset, in_detail=is_due
+            self.states, weights, self.setup, self.given.dataset, in_detail=is_due
         )
         rows = [row | more for row, more in zip(rows, described, strict=True)]
         if is_due:

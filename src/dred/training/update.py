@@ -4,13 +4,13 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from dred.agents.ppo import learn
-from dred.levels.level import Level
+from dred.generators import Given
 from dred.training.phases import LEARN_ON, easiest, explore, propose, warm_up
 from dred.training.state import Metrics, Setup, TrainState
 
 
 def update(
-    state: TrainState, *, dataset: Level, setup: Setup, key: PRNGKeyArray
+    state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray
 ) -> tuple[TrainState, Metrics]:
     """Algorithm 1 of the paper, for any method: the record `setup.config.method` says how.
 
@@ -24,13 +24,13 @@ def update(
     if method.warm_up and method.begins_with == "dataset":
         state = warm_up(state, setup=setup, key=key_warm_up)
     if method.learn_on == "replay" and method.new != "none":
-        state = explore(state, dataset=dataset, setup=setup, key=key_explore)
-    played = LEARN_ON[method.learn_on](state, dataset=dataset, setup=setup, key=key_play)
+        state = explore(state, given=given, setup=setup, key=key_explore)
+    played = LEARN_ON[method.learn_on](state, given=given, setup=setup, key=key_play)
     learner, losses = learn(
         state.learner, played.rollout, played.advantage, ppo, setup.optimiser, key=key_learn
     )
     after = TrainState(learner, played.buffer, state.num_updates + 1)
     if method.after != "none":
         parents = easiest(played.results, method.num_parents, ppo.num_envs)
-        after = propose(after, method.after, parents, dataset=dataset, setup=setup, key=key_propose)
+        after = propose(after, method.after, parents, given=given, setup=setup, key=key_propose)
     return after, Metrics.of(played.rollout, losses)

@@ -5,6 +5,7 @@ A folder with `generator.json` (settings, size, digest of the levels), `levels.n
 """
 
 import dataclasses
+import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -23,11 +24,12 @@ from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.files import OutputError, cannot_write, write_text
 from dred.generators.vae.fit import Fit
 from dred.generators.vae.graph import level_graph
-from dred.generators.vae.model import Drawing, Latent, LevelVAE
-from dred.generators.vae.sample import between, draw_levels
+from dred.generators.vae.latent import LatentSpace
+from dred.generators.vae.model import Latent, LevelVAE
+from dred.generators.vae.sample import parts_of
 from dred.levels.dataset import LevelDataset
 from dred.levels.dataset import load as load_levels
-from dred.levels.level import Level
+from dred.levels.level import EMPTY, MOSS, Level
 
 Mode = Literal["interpolate", "reconstruct", "prior"]
 BATCH = 256  # levels that are encoded or drawn at once
@@ -38,7 +40,13 @@ class FittedVAE:
 
     def __init__(self, model: LevelVAE, config: VAEConfig, dataset: LevelDataset) -> None:
         self.model, self.config, self.dataset = model, config, dataset
-        self.latents = self.encode(dataset.levels)
+        self.space = LatentSpace(
+            model=model,
+            latents=self.encode(dataset.levels),
+            shape=dataset.shape,
+            threshold=config.threshold,
+            connected=config.connected and all_connected(dataset.levels),
+        )
 
     def encode(self, levels: Level) -> Latent:
         """Where levels lie in latent space: means and deviations."""
@@ -56,28 +64,14 @@ class FittedVAE:
         return cast(Latent, jax.tree.map(lambda *parts: jnp.concatenate(parts), *pieces))
 
     def decode(
-        self, latents: Float[Array, "batch latent"], *, key: PRNGKeyArray, temperature: float = 1.0
+        self, points: Float[Array, "batch latent"], *, key: PRNGKeyArray, temperature: float = 1.0
     ) -> Level:
         """A level drawn at each point of latent space."""
-        drawing = _decode(self.model, latents)
-        return draw_levels(
-            drawing,
-            self.dataset.shape,
-            threshold=self.config.threshold,
-            temperature=temperature,
-            key=key,
-        )
-
-    def near(self, latent: Latent, *, key: PRNGKeyArray, temperature: float = 1.0) -> Level:
-        """A level for each Gaussian in latent space: z = μ + σ ε, then drawn."""
-        key_point, key_draw = jax.random.split(key)
-        noise = jax.random.normal(key_point, latent.mean.shape)
-        points = latent.mean + latent.deviation * noise
-        return self.decode(points, key=key_draw, temperature=temperature)
+        return _decode(self.space, points, temperature, key)
 
     def reconstruct(self, levels: Level, *, key: PRNGKeyArray, temperature: float = 1.0) -> Level:
         """Each level again, as the model remembers it."""
-        return self.near(self.encode(levels), key=key, temperature=temperature)
+        return _near(self.space, self.encode(levels), temperature, key)
 
     def interpolate(
         self,
@@ -89,11 +83,7 @@ class FittedVAE:
         temperature: float = 1.0,
     ) -> Level:
         """Levels on the way between pairs of the dataset, given by number."""
-        one, other = (
-            Latent(self.latents.mean[chosen], self.latents.deviation[chosen])
-            for chosen in (first, second)
-        )
-        return self.near(between(one, other, share), key=key, temperature=temperature)
+        return _interpolate(self.space, first, second, share, temperature, key)
 
     def sample(
         self, count: int, *, mode: Mode = "interpolate", key: PRNGKeyArray, temperature: float = 1.0
@@ -112,10 +102,11 @@ class FittedVAE:
         if mode == "prior":
             shape = (count, self.config.latent_size)
             latent = Latent(jnp.zeros(shape), jnp.ones(shape))
-            made = self.near(latent, key=key_make, temperature=temperature)
+            made = _near(self.space, latent, temperature, key_make)
         elif mode == "reconstruct":
-            latent = Latent(self.latents.mean[first], self.latents.deviation[first])
-            made = self.near(latent, key=key_make, temperature=temperature)
+            latents = self.space.latents
+            latent = Latent(latents.mean[first], latents.deviation[first])
+            made = _near(self.space, latent, temperature, key_make)
         else:
             step = jax.random.randint(key_second, (count,), 1, max(2, total))
             share = jax.random.uniform(key_share, (count,))
@@ -125,14 +116,47 @@ class FittedVAE:
         return Level(*(np.asarray(part) for part in made))
 
 
+def all_connected(levels: Level) -> bool:
+    """Whether in every level all cells on which the agent can walk are one part."""
+    can_walk = (levels.tiles == EMPTY) | (levels.tiles == MOSS)
+    for i in range(0, len(can_walk), BATCH):
+        part = np.asarray(parts_of(jnp.asarray(can_walk[i : i + BATCH])))
+        highest = part.max(axis=(1, 2), keepdims=True)
+        if ((part > 0) & (part != highest)).any():
+            return False
+    return True
+
+
 @eqx.filter_jit
 def _encode(model: LevelVAE, levels: Level, config: VAEConfig) -> Latent:
     return model.encode(jax.vmap(lambda level: level_graph(level, config.edges))(levels))
 
 
 @eqx.filter_jit
-def _decode(model: LevelVAE, latents: Float[Array, "batch latent"]) -> Drawing:
-    return model.decode(latents)
+def _decode(
+    space: LatentSpace,
+    points: Float[Array, "batch latent"],
+    temperature: float,
+    key: PRNGKeyArray,
+) -> Level:
+    return space.decode(points, key=key, temperature=temperature)
+
+
+@eqx.filter_jit
+def _near(space: LatentSpace, latent: Latent, temperature: float, key: PRNGKeyArray) -> Level:
+    return space.near(latent, key=key, temperature=temperature)
+
+
+@eqx.filter_jit
+def _interpolate(
+    space: LatentSpace,
+    first: Int[Array, " batch"],
+    second: Int[Array, " batch"],
+    share: Float[Array, " batch"],
+    temperature: float,
+    key: PRNGKeyArray,
+) -> Level:
+    return space.interpolate(first, second, share, key=key, temperature=temperature)
 
 
 def save(
@@ -163,6 +187,11 @@ def save(
     except OSError as error:
         raise OutputError(cannot_write(folder, error)) from error
     return FittedVAE(fit.last, config, dataset)
+
+
+def weights_digest(folder: Path) -> str:
+    """What the weights of a generator are known by."""
+    return hashlib.sha256((folder / "last.npz").read_bytes()).hexdigest()
 
 
 def load(folder: str | Path, *, weights: Literal["best", "last"] = "last") -> FittedVAE:

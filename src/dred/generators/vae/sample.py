@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.generators.vae.elbo import NEVER
 from dred.generators.vae.graph import CLASSES
@@ -17,18 +17,23 @@ def draw_levels(
     shape: tuple[int, int],
     *,
     threshold: float = 0.5,
+    connected: bool = False,
     temperature: float = 1.0,
     key: PRNGKeyArray,
 ) -> Level:
     """One level for each drawing of a batch.
 
-    A cell can be walked on if the probability of moss and empty together is above the threshold;
-    which of the two it is, or whether a wall or lava, is drawn. Then the start and the goal are
-    drawn among cells that can be walked on.
+    A cell can be walked on if the probability of moss and empty together is above the threshold
+    and, for `connected`, if it is in the largest such part of the level; which of the two it is, or
+    whether a wall or lava, is drawn. Then the start and the goal are drawn among cells that can be
+    walked on.
     """
     key_tiles, key_start, key_goal = jax.random.split(key, 3)
     chance = jax.nn.softmax(drawing.layout)
     can_walk = (chance * NAVIGABLE).sum(-1) > threshold
+    if connected:
+        part = parts_of(can_walk.reshape(-1, *shape)).reshape(can_walk.shape)
+        can_walk = can_walk & (part == likeliest_part(part, drawing)[:, None])
     possible = can_walk[..., None] == NAVIGABLE
     kind = jax.random.categorical(
         key_tiles, jnp.where(possible, drawing.layout / temperature, NEVER)
@@ -50,6 +55,40 @@ def draw_levels(
 
     heading = jnp.full(start.shape, ANY_HEADING, jnp.int8)
     return Level(tiles.reshape(-1, height, width), place(goal), place(start), heading)
+
+
+def parts_of(can_walk: Bool[Array, "batch row column"]) -> Int[Array, "batch row column"]:
+    """A number for each part of a level through which one can walk from cell to cell; else 0.
+
+    Every cell takes the highest number among itself and its neighbours until none changes.
+    """
+    _, height, width = can_walk.shape
+    first = jnp.where(can_walk, 1 + jnp.arange(height * width).reshape(height, width), 0)
+
+    def spread(now: tuple[Array, Array]) -> tuple[Array, Array]:
+        number, _ = now
+        wide = jnp.pad(number, ((0, 0), (1, 1), (1, 1)))
+        near = jnp.maximum(
+            jnp.maximum(wide[:, :-2, 1:-1], wide[:, 2:, 1:-1]),
+            jnp.maximum(wide[:, 1:-1, :-2], wide[:, 1:-1, 2:]),
+        )
+        after = jnp.where(can_walk, jnp.maximum(number, near), 0)
+        return after, jnp.any(after != number)
+
+    return jax.lax.while_loop(lambda now: now[1], spread, (first, jnp.array(True)))[0]
+
+
+def likeliest_part(part: Int[Array, "batch cell"], drawing: Drawing) -> Int[Array, " batch"]:
+    """The part in which start and goal most probably are: the highest product of the two."""
+    count, cells = part.shape
+    rows = jnp.arange(count)[:, None]
+
+    def chance_in_part(odds: Float[Array, "batch cell"]) -> Float[Array, "batch part"]:
+        chance = jax.nn.softmax(jnp.where(part > 0, odds, NEVER))
+        return jnp.zeros((count, cells + 1)).at[rows, part].add(chance)
+
+    both = chance_in_part(drawing.start) * chance_in_part(drawing.goal)
+    return both.at[:, 0].set(-1.0).argmax(axis=1)
 
 
 def between(first: Latent, second: Latent, share: Float[Array, " batch"]) -> Latent:
