@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "generators": {"checkpoint", "config", "errors", "files", "levels"},
     "agents": {"config", "envs"},
     "replay": {"config", "agents"},
-    "evaluation": {"files", "runs", "levels", "agents", "envs"},
+    "evaluation": {"config", "errors", "files", "runs", "levels", "agents", "envs"},
     "training": {
         "checkpoint",
         "errors",
@@ -36,6 +36,7 @@ MAY_IMPORT = {
         "agents",
         "evaluation",
     },
+    "reports": {"files"},
     "benchmarks": {
         "generators",
         "errors",
@@ -59,6 +60,7 @@ MAY_IMPORT = {
         "envs",
         "evaluation",
         "generators",
+        "reports",
         "training",
         "benchmarks",
     },

@@ -354,6 +354,27 @@ class VAEConfig:
 
 
 @dataclass(frozen=True)
+class ProbeConfig:
+    """How to measure what the agent's representation tells about the level."""
+
+    length: int = 128
+    """Steps in each level, once to learn from and once to judge by."""
+    stride: int = 4
+    """Only every so manyth step counts."""
+    epochs: int = 10
+    """Passes over the examples."""
+    batch_size: int = 1024
+    """Examples in a batch."""
+    learning_rate: float = 0.01
+    """Of Adam; it falls to 0."""
+
+    def __post_init__(self) -> None:
+        for name in ("length", "stride", "epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """A training run."""
 
@@ -373,11 +394,23 @@ class TrainConfig:
     """Updates between evaluations, rounded up to whole chunks; 0 for none but the last."""
     evaluate_levels: int = 512
     """Levels of each set in such an evaluation, at most."""
+    probe_every: int = 250
+    """Updates between measurements of what the agent knows about levels, rounded up to whole
+    chunks; 0 for none but the last."""
+    probe: ProbeConfig = field(default_factory=ProbeConfig)
+    """How that is measured."""
+    drift_limit: float = 0.0
+    """Warn, at evaluations, if the levels drawn are farther than this from the dataset
+    (Jensen–Shannon distance); 0 for never."""
+    drift_lowers_eta: bool = False
+    """Also halve η then, and double it again when the distance is below 0.8 of the limit."""
 
     def __post_init__(self) -> None:
         for name in ("num_updates", "chunk", "checkpoint_every", "keep_checkpoints"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        if not 0.0 <= self.drift_limit <= 1.0:
+            raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 
 
 def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:

@@ -1,6 +1,8 @@
 """The graph VAE: its graph, its size, its bound, and the levels it draws."""
 
+import json
 import shutil
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -13,15 +15,19 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import dred
+from dred import checkpoint
 from dred.cli import main
 from dred.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.generators.quality import assess
 from dred.generators.vae.elbo import divergence, log_likelihoods, loss_of, targets
-from dred.generators.vae.fit import fit, symmetric_copy
+from dred.generators.vae.fit import fit, folds, symmetric_copy
+from dred.generators.vae.fitted import FittedVAE, all_connected
+from dred.generators.vae.folder import FitFolder
 from dred.generators.vae.graph import CLASSES, level_graph, sum_of_neighbours
+from dred.generators.vae.latent import pairs_and_shares
 from dred.generators.vae.model import Drawing, Latent, LevelVAE, Norm, with_running_values
-from dred.generators.vae.sample import between, draw_levels
+from dred.generators.vae.sample import between, draw_levels, likeliest_part, parts_of
 from dred.levels import from_text, make
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level, as_batch, faults
 from dred.levels.paths import distances_to_goal
@@ -276,3 +282,151 @@ def test_quality_by_hand(dataset):
     quality = assess(changed, dataset)
     assert quality.novel == 1
     assert quality.nearest == 1  # one cell away from the level it came from
+
+
+@settings(max_examples=30)
+@given(hnp.arrays(np.bool_, (2, 5, 6)))
+def test_parts_agree_with_networkx(can_walk):
+    ours = np.asarray(parts_of(jnp.asarray(can_walk)))
+    assert ((ours > 0) == can_walk).all()
+    for number, walk in zip(ours, can_walk, strict=True):
+        graph = nx.grid_2d_graph(5, 6).subgraph([tuple(cell) for cell in np.argwhere(walk)])
+        theirs = {frozenset(part) for part in nx.connected_components(graph)}
+        found = {
+            frozenset(tuple(map(int, cell)) for cell in np.argwhere(number == part))
+            for part in np.unique(number[number > 0])
+        }
+        assert found == theirs
+
+
+def test_the_part_is_chosen_where_start_and_goal_are_likeliest():
+    part = jnp.array([[1, 1, 0, 4, 5, 5, 5]])  # three parts, the last is the largest
+    sure = jnp.log(jnp.array([[0.3, 0.3, 0.1, 0.0, 0.1, 0.1, 0.1]]) + 1e-9)
+    drawing = Drawing(jnp.zeros((1, 7, 4)), sure, sure)
+    assert likeliest_part(part, drawing).tolist() == [1]
+    alike = jnp.zeros((1, 7))
+    assert likeliest_part(part, Drawing(drawing.layout, alike, alike)).tolist() == [5]
+
+
+@settings(max_examples=20)
+@given(hnp.arrays(np.float32, (4, 30, 4), elements=st.floats(-3, 3, width=32)))
+def test_connected_levels_have_no_cell_that_cannot_be_reached(layout):
+    random = np.random.default_rng(0)
+    places = (jnp.asarray(random.normal(size=(4, 30)), jnp.float32) for _ in range(2))
+    made = draw_levels(
+        Drawing(jnp.asarray(layout), *places), (5, 6), connected=True, key=jax.random.key(0)
+    )
+    levels = Level(*(np.asarray(part) for part in made))
+    can_walk = (levels.tiles == EMPTY) | (levels.tiles == MOSS)
+    distances = distances_to_goal(levels)
+    for index in range(4):
+        if can_walk[index].sum() > 2:  # else start and goal were put somewhere
+            assert (distances[index][can_walk[index]] >= 0).all()
+
+
+def test_levels_are_drawn_connected_only_if_the_dataset_is():
+    dataset = make("cave-escape-train", count=8, size=9)
+    assert all_connected(dataset.levels)
+    config = replace(SMALL, connected=True)
+    model = LevelVAE(config, 49, key=jax.random.key(0))
+    assert FittedVAE(model, config, dataset).space.connected
+    apart = np.array(dataset.tiles)
+    apart[0] = WALL
+    apart[0, 0, 0] = apart[0, 6, 6] = EMPTY
+    goal, start = (np.array(part) for part in (dataset.goal, dataset.start))
+    goal[0], start[0] = (0, 0), (6, 6)
+    split = replace(dataset, tiles=apart, goal=goal, start=start)
+    assert not all_connected(split.levels)
+    assert not FittedVAE(model, config, split).space.connected
+
+
+def test_pairs_are_disjoint_and_points_evenly_spaced():
+    first, second, share = pairs_and_shares(20, 36, 6, with_ends=True, key=jax.random.key(1))
+    assert len(set(first.tolist()) | set(second.tolist())) == 12
+    np.testing.assert_allclose(share, np.tile([0, 0.2, 0.4, 0.6, 0.8, 1], 6), atol=1e-6)
+    assert first.reshape(6, 6).std() > 0
+    assert (first.reshape(6, 6) == first.reshape(6, 6)[:, :1]).all()
+    _, _, inside = pairs_and_shares(20, 4, 1, with_ends=False, key=jax.random.key(1))
+    np.testing.assert_allclose(inside, [0.2, 0.4, 0.6, 0.8], atol=1e-6)
+    few = pairs_and_shares(3, 5, 6, with_ends=True, key=jax.random.key(1))
+    assert few[0][0] != few[1][0]  # as many pairs as there can be
+
+
+def test_each_level_is_held_back_in_one_fold():
+    parts = list(folds(23, 5, key=jax.random.key(0)))
+    assert sorted(np.concatenate(parts).tolist()) == list(range(23))
+    assert [len(part) for part in parts] == [5, 5, 5, 5, 3]
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_weights(dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr("dred.generators.vae.folder.SAVE_EVERY", 2)
+    levels = tmp_path / "levels.npz"
+    dataset.save(levels)
+    command = ["fit", "--levels", str(levels), "--epochs", "5", "--debug", "--out"]
+    main([*command, str(tmp_path / "whole")])
+    note = FitFolder.note
+
+    def stop(self, row, fitting):
+        note(self, row, fitting)
+        if int(fitting.epochs) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt, match="same command"):
+        patch.setattr(FitFolder, "note", stop)
+        main([*command, str(tmp_path / "cut")])
+    assert not (tmp_path / "cut").exists()
+    epochs = []
+    monkeypatch.setattr(
+        FitFolder,
+        "note",
+        lambda self, row, now: (epochs.append(row["epoch"]), note(self, row, now)),
+    )
+    main([*command, str(tmp_path / "cut")])
+    assert epochs == [3, 4, 5]  # those after the last save
+    for name in ("last", "best"):
+        one, other = (checkpoint.read(tmp_path / w / f"{name}.npz") for w in ("whole", "cut"))
+        assert all((one[key] == other[key]).all() for key in one)
+    assert (tmp_path / "cut/history.jsonl").read_text() == (
+        tmp_path / "whole/history.jsonl"
+    ).read_text()
+    assert {path.name for path in (tmp_path / "cut").iterdir()} == {
+        "generator.json",
+        "levels.npz",
+        "best.npz",
+        "last.npz",
+        "history.jsonl",
+        "curves.png",
+    }
+
+
+def test_a_search_takes_the_settings_with_the_highest_bound(dataset, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("dred.generators.vae.search.SIZES", (8,))
+    levels, out = tmp_path / "levels.npz", tmp_path / "vae"
+    dataset.save(levels)
+    command = ["fit", "--levels", str(levels), "--out", str(out), "--epochs", "1"]
+    main([*command, "--sweep", "2", "--folds", "2"])
+    rows = [json.loads(line) for line in (out / "sweep.jsonl").read_text().splitlines()]
+    best = max(rows, key=lambda row: row["elbo/held_back"])
+    chosen = dred.generators.load(out).config
+    for name, value in best["settings"].items():
+        assert getattr(chosen, name) == (tuple(value) if isinstance(value, list) else value)
+    parts = [json.loads(line) for line in (out / "folds.jsonl").read_text().splitlines()]
+    assert sum(part["levels"] for part in parts) == len(dataset)
+    assert "2 folds: bound" in capsys.readouterr().out
+
+
+def test_a_strip_of_interpolations_is_drawn(folder, tmp_path, capsys):
+    main(["levels", "show", str(folder), "--between", "0", "5", "--out", str(tmp_path / "a.png")])
+    main(["levels", "show", str(folder), "--per-row", "4", "--out", str(tmp_path / "b.png")])
+    assert "12 levels between 6 pairs" in capsys.readouterr().out
+    with pytest.raises(DatasetError, match="no level 24"):
+        main(["levels", "show", str(folder), "--between", "0", "24", "--out", "x.png", "--debug"])
+
+
+def test_large_levels_work_too(tmp_path):
+    dataset = make("cave-escape-hardcore", count=6)
+    config = replace(SMALL, epochs=1, connected=True)
+    fitting, _ = fit(dataset.levels, config, key=jax.random.key(0))
+    made = FittedVAE(fitting.model, config, dataset).sample(5, key=jax.random.key(0))
+    assert made.tiles.shape == (5, 43, 43)
+    assert not any(broken.any() for broken in faults(made).values())

@@ -67,7 +67,8 @@ def oracle_ranks(scores, support, temperature):
 
 
 def p_of(buffer, method=PLR, progress=0.0):
-    return np.asarray(probabilities(buffer, method, jnp.asarray(progress)))
+    eta = scheduled(method.eta, jnp.asarray(progress))
+    return np.asarray(probabilities(buffer, method, eta))
 
 
 def test_rank_weights_with_temperature_a_tenth_give_0_99901_to_the_first_of_many():

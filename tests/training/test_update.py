@@ -58,7 +58,7 @@ def test_a_replayed_level_is_followed_by_another_draw_never_by_a_random_level():
     supported = {3, 5}
     scored = jnp.isin(jnp.arange(12), jnp.array(sorted(supported)))
     buffer = replace_leaf(warm.buffer, is_scored=scored)
-    state = type(state)(state.learner, buffer, state.num_updates)
+    state = replace(state, buffer=buffer)
     played = jax.jit(lambda state: replay(state, given=GIVEN, setup=setup, key=jax.random.key(5)))(
         state
     )
@@ -155,9 +155,7 @@ def test_new_levels_fill_the_buffer_before_the_first_replay_and_nothing_is_learn
 def test_replay_happens_about_as_often_as_the_method_says():
     setup, state = begin("rplr", capacity=12, admit="all")
     full = explore(state, given=GIVEN, setup=setup, key=KEY)
-    full = type(full)(
-        full.learner, replace_leaf(full.buffer, number=jnp.arange(12)), full.num_updates
-    )
+    full = replace(full, buffer=replace_leaf(full.buffer, number=jnp.arange(12)))
     step = jax.jit(
         lambda key: (
             explore(full, given=GIVEN, setup=setup, key=key).buffer.num_refused
@@ -178,7 +176,7 @@ def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
     )
     grounded = replace(setup.config.method, primary=TermConfig("grounded_value_l1"))
     setup = new_setup(replace(setup.config, method=grounded))
-    state = type(state)(state.learner, buffer, state.num_updates)
+    state = replace(state, buffer=buffer)
     proposed = propose(state, "same", jnp.arange(6), given=GIVEN, setup=setup, key=KEY)
     scores = np.asarray(proposed.buffer.primary[:6])
     assert ((scores > 0) & (scores < 1)).all()  # scored anew, and not as never solved

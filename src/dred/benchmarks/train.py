@@ -67,7 +67,7 @@ def learn_once(state: TrainState, rollout: Any, key: jax.Array, setup: Setup) ->
     ppo = setup.config.ppo
     advantage = estimate_advantages(rollout, ppo)
     learner, _ = learn(state.learner, rollout, advantage, ppo, setup.optimiser, key=key)
-    return TrainState(learner, state.buffer, state.num_updates)
+    return replace(state, learner=learner)
 
 
 def several(
@@ -245,7 +245,7 @@ def filled(state: TrainState, dataset: Level) -> TrainState:
             jax.random.bits(key_mark, buffer.fingerprint.shape),
         ),
     )
-    return jax.tree.map(jnp.copy, TrainState(state.learner, full, state.num_updates))
+    return jax.tree.map(jnp.copy, replace(state, buffer=full))
 
 
 def medians(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:

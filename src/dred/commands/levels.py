@@ -147,20 +147,24 @@ class Check:
 class Show:
     """Draw levels of a set as a picture: a row per structure, or one level large.
 
-    With --buffer, draw the levels that a run would replay, the likeliest first.
+    With --buffer, draw the levels that a run would replay, the likeliest first. Of a generator,
+    draw levels between pairs of the dataset, each row from one level to the other.
 
     For example:
       dred levels show train.npz --out train.png
       dred levels show train.npz --level 7 --out level.png
       dred levels show runs/plr --buffer --out buffer.png
+      dred levels show vae --between 3 200 --out strip.png
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A set of levels (.npz), or a run folder with --buffer."""
+    """A set of levels (.npz), the folder of a generator, or that of a run with --buffer."""
     out: Path
     """Where to write the picture (.png)."""
     buffer: bool = False
     """Draw the buffer of a run."""
+    between: Annotated[tuple[int, int] | None, tyro.conf.arg(metavar="N N")] = None
+    """Of a generator: only levels between these two of the dataset."""
     level: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Only this level, large; it is also printed as text."""
     per_row: int = 8
@@ -179,6 +183,11 @@ class Show:
         if self.buffer:
             self._buffer()
             return
+        if (self.file / "generator.json").exists():
+            self._interpolations()
+            return
+        if self.between is not None:
+            raise ConfigError("--between needs the folder of a generator, made with `dred fit`.")
         if self.file.is_dir():
             raise ConfigError(f"{self.file} is a folder. Add --buffer to see the levels of a run.")
         dataset = load(self.file)
@@ -219,20 +228,64 @@ class Show:
         save_picture(draw_gallery(rows, cell=cell, title=title), self.out)
         print(f"{self.out}: {len(saved.levels)} levels in the buffer of {run.path}")
 
+    def _interpolations(self) -> None:
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        from dred.files import check_writable
+        from dred.generators import load
+        from dred.levels.level import Level
+        from dred.levels.render import draw_gallery, save_picture
+
+        generator = load(self.file)
+        check_writable(self.out)
+        dataset, key = generator.dataset, jax.random.key(self.seed)
+        pairs = [self.between] if self.between else random_pairs(len(dataset), 6, self.seed)
+        for number in (number for pair in pairs for number in pair):
+            check_number(number, dataset, self.file)
+        steps = max(1, self.per_row - 2)
+        share = jnp.tile((1 + jnp.arange(steps)) / (1 + steps), len(pairs))
+        first, second = (jnp.repeat(jnp.array(ends), steps) for ends in zip(*pairs, strict=True))
+        made = Level(*map(np.asarray, generator.interpolate(first, second, share, key=key)))
+        rows: list[tuple[str, list[Level]]] = []
+        for row, (one, other) in enumerate(pairs):
+            between = [Level(*(part[row * steps + step] for part in made)) for step in range(steps)]
+            rows.append(
+                (f"from level {one} to level {other}", [dataset[one], *between, dataset[other]])
+            )
+        cell = self.cell or max(5, min(8, 160 // dataset.shape[0]))
+        title = f"Levels of {self.file} between pairs of the dataset, which stand at the ends"
+        save_picture(draw_gallery(rows, cell=cell, title=title), self.out)
+        print(f"{self.out}: {len(share)} levels between {len(pairs)} pairs of {self.file}")
+
     def _one(self, dataset: "LevelDataset", number: int) -> None:
         from PIL import Image
 
         from dred.levels import draw_level, to_text
         from dred.levels.render import save_picture
 
-        if not 0 <= number < len(dataset):
-            raise DatasetError(
-                f"There is no level {number} in {self.file}: it has levels 0 to {len(dataset) - 1}."
-            )
+        check_number(number, dataset, self.file)
         chosen = dataset[number]
         cell = self.cell or max(8, 640 // dataset.shape[0])
         save_picture(Image.fromarray(draw_level(chosen, cell=cell)), self.out)
         print(to_text(chosen))
+
+
+def check_number(number: int, dataset: "LevelDataset", file: Path) -> None:
+    """Stop at a level that is not there."""
+    if not 0 <= number < len(dataset):
+        raise DatasetError(
+            f"There is no level {number} in {file}: it has levels 0 to {len(dataset) - 1}."
+        )
+
+
+def random_pairs(count: int, most: int, seed: int) -> list[tuple[int, int]]:
+    """Pairs of different levels, no level in two of them."""
+    import numpy as np
+
+    order = np.random.default_rng(seed).permutation(count)[: 2 * min(most, count // 2)]
+    return [(int(one), int(other)) for one, other in order.reshape(-1, 2)]
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,10 @@ class Train:
     """Another seed gives another run."""
     seeds: tuple[int, ...] = ()
     """Several seeds, trained in one program, instead of --seed."""
+    drift_limit: float = 0.0
+    """Warn if the levels drawn get farther than this from the dataset (Jensen–Shannon distance)."""
+    drift_lowers_eta: bool = False
+    """Then also draw fewer generated levels, until they are nearer again."""
     track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
 
@@ -66,8 +70,14 @@ class Train:
         from dred.training.track import TRACKERS
 
         config = train_config(self.method, self.preset)
-        if self.updates is not None:
-            config = replace(config, num_updates=self.updates)
+        if self.drift_lowers_eta and not self.drift_limit:
+            raise ConfigError("--drift-lowers-eta needs a --drift-limit.")
+        config = replace(
+            config,
+            num_updates=config.num_updates if self.updates is None else self.updates,
+            drift_limit=self.drift_limit,
+            drift_lowers_eta=self.drift_lowers_eta,
+        )
         seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
         if len(set(seeds)) != len(seeds):
             raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")

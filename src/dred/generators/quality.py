@@ -22,12 +22,18 @@ class Quality(NamedTuple):
     novel: float  # not in the dataset
     nearest: float  # mean number of cells that differ from the nearest level of the dataset
     shift: float  # Jensen–Shannon distance to the dataset
+    shift_held_out: float  # the same to levels held out; NaN if there are none
     path: float  # steps from start to goal
     navigable: float  # cells
     moss_density: float
     lava_density: float
     moss_right: float  # share with moss nearer the goal than chance
     lava_right: float  # share with lava farther from the goal than chance
+
+    def for_json(self) -> dict[str, int | float | None]:
+        """The same; what has no value is null."""
+        row = self._asdict()
+        return {name: value if np.isfinite(value) else None for name, value in row.items()}
 
 
 START, GOAL = 4, 5
@@ -42,14 +48,18 @@ def pictures(levels: Level) -> UInt8[np.ndarray, "level cell"]:
     return tiles.reshape(len(tiles), -1)
 
 
-def assess(levels: Level, dataset: LevelDataset) -> Quality:
+def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None = None) -> Quality:
     """The quality of a batch of levels."""
     levels = Level(*(np.asarray(part) for part in levels))
     metrics = level_metrics(levels)
     ours, theirs = pictures(levels), pictures(dataset.levels)
     nearest = nearest_distances(ours, theirs)
     broken: Bool[np.ndarray, " level"] = np.any(list(faults(levels).values()), axis=0)
-    divergence = jensen_shannon(histogram_of(levels), histogram_of(dataset.levels))
+    ours_in_bins = histogram_of(levels)
+
+    def shift_to(others: LevelDataset) -> float:
+        return float(np.sqrt(jensen_shannon(ours_in_bins, histogram_of(others.levels))))
+
     return Quality(
         levels=len(ours),
         valid=float(1.0 - broken.mean()),
@@ -57,7 +67,8 @@ def assess(levels: Level, dataset: LevelDataset) -> Quality:
         unique=len(np.unique(ours, axis=0)) / len(ours),
         novel=float((nearest > 0).mean()),
         nearest=float(nearest.mean()),
-        shift=float(np.sqrt(divergence)),
+        shift=shift_to(dataset),
+        shift_held_out=float("nan") if held_out is None else shift_to(held_out),
         path=mean_of(metrics.path),
         navigable=float(metrics.navigable.mean()),
         moss_density=mean_of(metrics.moss_density),
@@ -91,12 +102,16 @@ def share_below(values: Float[np.ndarray, " level"]) -> float:
 
 def in_words(rows: Mapping[str, Quality]) -> str:
     """The report as a table in text, a row per source of levels."""
-    headings = ["levels from", *(name.replace("_", " ") for name in Quality._fields)]
+    fields = [name for name in Quality._fields if name != "shift_held_out"]
+    if any(np.isfinite(quality.shift_held_out) for quality in rows.values()):
+        fields = list(Quality._fields)
+    headings = ["levels from", *(name.replace("_", " ") for name in fields)]
     percent = {"valid", "solvable", "unique", "novel", "moss_right", "lava_right"}
     lines = [headings]
     for source, quality in rows.items():
         cells = [source]
-        for name, value in quality._asdict().items():
+        for name in fields:
+            value = getattr(quality, name)
             if name in percent:
                 cells.append(f"{value:.1%}")
             else:

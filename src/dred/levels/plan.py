@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex
 
 from dred.config import DatasetConfig, check_seed, read_settings
 from dred.errors import ConfigError, lookup
@@ -102,7 +102,7 @@ def plan_of(dataset: LevelDataset) -> Plan:
             "These levels do not say how they were made, so no more can be made in the same way. "
             "Use levels from `dred levels make`."
         )
-    made = cast("dict[str, Any]", recipe)
+    made: dict[str, Any] = json.loads(json.dumps(recipe))  # as it would be from a file
     config = read_settings(DatasetConfig, made["config"], where="the recipe of the levels")
     plan = Plan(config, tuple(_find(item, Path()) for item in config.structures), made["seed"])
     if json.loads(json.dumps(plan.recipe["patterns"])) != made["patterns"]:

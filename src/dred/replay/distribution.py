@@ -80,7 +80,7 @@ def scheduled(config: ScheduleConfig, progress: Float[Array, ""]) -> Float[Array
 
 
 def probabilities(
-    buffer: Buffer, method: MethodConfig, progress: Float[Array, ""]
+    buffer: Buffer, method: MethodConfig, eta: Float[Array, ""]
 ) -> Float[Array, " slot"]:
     """P_Λ. Only scored levels can be drawn; a term without support leaves its share to others."""
     known = buffer.is_used & buffer.is_scored
@@ -93,7 +93,6 @@ def probabilities(
 
     score_part = term(method.primary, buffer.primary)
     if method.secondary is not None:
-        eta = scheduled(method.eta, progress)
         score_part = (1.0 - eta) * score_part + eta * term(method.secondary, buffer.secondary)
     if method.staleness > 0.0:
         support = supports[method.staleness_over]

@@ -1,6 +1,7 @@
 """The phases of an update: warm up, explore, replay or try new levels, propose."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -24,7 +25,7 @@ from dred.replay.buffer import (
     note_draws,
     rescore,
 )
-from dred.replay.distribution import drawn_from, probabilities
+from dred.replay.distribution import drawn_from, probabilities, scheduled
 from dred.replay.scores import Results, judge
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
 
@@ -43,7 +44,7 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
     del given
     key_begin, key_play = jax.random.split(key)
     buffer, environment = state.buffer, setup.environment
-    draw = drawn_from(probabilities(buffer, setup.config.method, progress_of(state, setup)))
+    draw = drawn_from(probabilities(buffer, setup.config.method, eta_of(state, setup)))
     slots = jax.vmap(draw)(jax.random.bits(key_begin, (setup.config.ppo.num_envs,)))
     world = buffer.levels.world
     played = play_and_judge(
@@ -58,7 +59,7 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
     )
     rollout, results = played.rollout, played.results
     buffer = note_draws(buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    return with_buffer(played, record(buffer, results))
+    return replace(played, buffer=record(buffer, results))
 
 
 def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
@@ -95,7 +96,7 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
         return record(buffer, played.results)
 
     buffer = jax.lax.while_loop(is_due, score_some, state.buffer)
-    return TrainState(state.learner, buffer, state.num_updates)
+    return replace(state, buffer=buffer)
 
 
 def explore(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> TrainState:
@@ -114,7 +115,7 @@ def explore(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray)
         state, count = now
         key_now = jax.random.fold_in(key, 2 * count + 1)
         played = try_out(state, method.new, nobody, False, given=given, setup=setup, key=key_now)
-        return TrainState(state.learner, played.buffer, state.num_updates), count + 1
+        return replace(state, buffer=played.buffer), count + 1
 
     return jax.lax.while_loop(is_due, score_some, (state, jnp.zeros((), jnp.int32)))[0]
 
@@ -131,7 +132,7 @@ def propose(
     """Make levels from these slots, score them without learning, and admit the good ones."""
     has_parents = generator not in WITHOUT_PARENTS
     played = try_out(state, generator, parents, has_parents, given=given, setup=setup, key=key)
-    return TrainState(state.learner, played.buffer, state.num_updates)
+    return replace(state, buffer=played.buffer)
 
 
 def try_out(
@@ -174,15 +175,15 @@ def try_out(
         made_by=jnp.int32(1 + list(GENERATORS).index(generator)),
         birth=state.num_updates,
     )
-    progress = progress_of(state, setup)
+    eta = eta_of(state, setup)
     worth = WORTH[method.evict]
     buffer, _ = admit(
         buffer,
         candidates,
-        worth=lambda buffer: worth(buffer, method, progress),
+        worth=lambda buffer: worth(buffer, method, eta),
         by=deciding_score(method),
     )
-    return with_buffer(played, buffer)
+    return replace(played, buffer=buffer)
 
 
 def play_and_judge(
@@ -225,11 +226,6 @@ def play_and_judge(
     return Played(rollout, advantage, results, state.buffer)
 
 
-def with_buffer(played: Played, buffer: Buffer) -> Played:
-    """The same, with another buffer."""
-    return Played(played.rollout, played.advantage, played.results, buffer)
-
-
 def record(buffer: Buffer, results: Results) -> Buffer:
     """New scores for the slots that were played."""
     slots = jnp.where(results.episodes > 0, jnp.arange(buffer.capacity), buffer.capacity)
@@ -250,9 +246,10 @@ def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"
     return slots[jnp.arange(count) % num_played]
 
 
-def progress_of(state: TrainState, setup: Setup) -> Float[Array, ""]:
-    """The share of training that is done."""
-    return state.num_updates / setup.config.num_updates
+def eta_of(state: TrainState, setup: Setup) -> Float[Array, ""]:
+    """η: by its schedule over training, unless the drift guard holds it back."""
+    progress = state.num_updates / setup.config.num_updates
+    return scheduled(setup.config.method.eta, progress) * state.eta_scale
 
 
 def scores_of(method: MethodConfig) -> tuple[str, str]:

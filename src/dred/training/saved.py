@@ -18,7 +18,7 @@ from dred.generators import GENERATORS
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.replay.buffer import Buffer
-from dred.replay.distribution import probabilities
+from dred.replay.distribution import probabilities, scheduled
 from dred.runs import Run
 from dred.training.state import new_learner, new_setup, run_key, stacked
 
@@ -70,7 +70,9 @@ def buffers_of(run: Run) -> list[SavedBuffer]:
         known: dict[str, Any] = {name: by_path[f".buffer.{name}"][index] for name in columns}
         buffer = Buffer(levels=level, **jax.tree.map(jnp.asarray, known))
         progress = by_path[".num_updates"][index] / run.config.num_updates
-        weight = np.asarray(probabilities(buffer, run.config.method, jnp.asarray(progress)))
+        eta = scheduled(run.config.method.eta, jnp.asarray(progress))
+        eta = eta * by_path.get(".eta_scale", np.ones(index + 1))[index]
+        weight = np.asarray(probabilities(buffer, run.config.method, eta))
         saved.append(in_order(buffer, level, weight))
     return saved
 

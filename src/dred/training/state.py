@@ -34,6 +34,7 @@ class TrainState(eqx.Module):
     learner: Learner
     buffer: Buffer
     num_updates: Int[Array, ""]
+    eta_scale: Float[Array, ""]  # below 1 if the drift guard holds η back
 
 
 class Metrics(eqx.Module):
@@ -118,7 +119,8 @@ def store(setup: Setup, levels: Level) -> Stored:
 def new_state(setup: Setup, dataset: Level, *, key: PRNGKeyArray) -> TrainState:
     """The state with which a run begins."""
     learner = new_learner(setup, key=jax.random.fold_in(key, FIRST_WEIGHTS))
-    state = TrainState(learner, first_buffer(setup, dataset), jnp.zeros((), jnp.int32))
+    buffer = first_buffer(setup, dataset)
+    state = TrainState(learner, buffer, jnp.zeros((), jnp.int32), jnp.ones(()))
     return jax.tree.map(jnp.copy, state)  # no array twice, so that all can be given away
 
 

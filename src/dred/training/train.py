@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from signal import SIGINT, SIGTERM
 from typing import Any
@@ -17,12 +17,12 @@ from jaxtyping import Array, Float, Key
 
 from dred import checkpoint
 from dred.config import TrainConfig
-from dred.envs.view import World
-from dred.evaluation.evaluate import evaluate
+from dred.evaluation.gaps import gap_bound
 from dred.generators import Given
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.runs import Run, now
+from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.saved import in_order, save_levels
 from dred.training.state import (
     Metrics,
@@ -39,6 +39,7 @@ from dred.training.update import update
 from dred.training.watch import buffer_of, describe_buffers, weigh
 
 Say = Callable[[str], None]
+EVALUATION, PROBE = 2**31 - 1, 2**31 - 3  # numbers that no update has, for keys
 KEPT_LEVELS = 64  # of the buffer, in `levels/`, at each evaluation
 
 
@@ -68,21 +69,6 @@ def train_chunk(
             return update(state, given=given, setup=setup, key=key_now)
 
         return jax.lax.scan(one_update, state, None, length=num_updates)
-
-    return for_each_seed(one_seed, states, keys)
-
-
-@jax.jit
-def evaluate_chunk(
-    states: TrainState, keys: Key[Array, " seed"], world: World, setup: Setup
-) -> Array:
-    """For each seed's agent, one try in each level: the share solved, and the mean return."""
-    levels = jnp.arange(world.start.shape[0])
-
-    def one_seed(state: TrainState, key: Array) -> Array:
-        network = state.learner.network
-        episodes = evaluate(network, setup.environment, world, levels, key=key)
-        return jnp.stack([episodes.solved.mean(), episodes.returned.mean()])
 
     return for_each_seed(one_seed, states, keys)
 
@@ -156,6 +142,8 @@ class Trainer:
         is_due = is_last or passes(before, after, config.evaluate_every)
         if is_due:
             self._evaluate(rows)
+        if is_last or passes(before, after, config.probe_every):
+            self._probe(rows)
         weights = np.asarray(weigh(self.states, self.setup))
         described = describe_buffers(
             self.states, weights, self.setup, self.given.dataset, in_detail=is_due
@@ -163,6 +151,8 @@ class Trainer:
         rows = [row | more for row, more in zip(rows, described, strict=True)]
         if is_due:
             self._keep_levels(weights)
+        if is_due and config.drift_limit:
+            self._guard(rows)
         self.run.append_metrics(rows)
         self.track(rows)
         if is_last or passes(before, after, config.checkpoint_every):
@@ -201,16 +191,52 @@ class Trainer:
         return rows
 
     def _evaluate(self, rows: list[dict[str, Any]]) -> None:
-        """Add how the agents do on each suite."""
-        keys = jax.vmap(lambda key: jax.random.fold_in(key, 2**31 - 1))(self.keys)
-        for name, world in self.suites.items():
-            means = np.asarray(evaluate_chunk(self.states, keys, world, self.setup))
-            for row, (rate, returned) in zip(rows, means, strict=True):
+        """Add how the agents do on each suite, and in the levels that they replay."""
+        keys = self._keys_for(EVALUATION)
+        found = {
+            name: returns_in(self.states, keys, world, self.setup)
+            for name, world in self.suites.items()
+        }
+        count = self.suites["train"].start.shape[0]
+        found["drawn"] = returns_drawn(self.states, keys, self.setup, count)
+        for name, means in found.items():
+            for row, (rate, returned) in zip(rows, np.asarray(means), strict=True):
                 row[f"solved_rate/{name}"] = float(rate)
                 row[f"return/{name}"] = float(returned)
-        if "test" in self.suites:
-            for row in rows:
+        for row in rows:
+            row["shift_gap"] = row["return/drawn"] - row["return/train"]
+            if "test" in self.suites:
                 row["gen_gap"] = row["return/train"] - row["return/test"]
+
+    def _probe(self, rows: list[dict[str, Any]]) -> None:
+        """Add what the agents' representations tell about the training levels."""
+        world = self.suites["train"]
+        found = information_about(self.states, self._keys_for(PROBE), world, self.setup)
+        bound = gap_bound(found.nats, world.start.shape[0])
+        for index, row in enumerate(rows):
+            row["mutual_information"] = float(found.nats[index])
+            row["probe_accuracy"] = float(found.accuracy[index])
+            row["gen_gap_bound"] = float(bound[index])
+
+    def _keys_for(self, purpose: int) -> Key[Array, " seed"]:
+        return jax.vmap(lambda key: jax.random.fold_in(key, purpose))(self.keys)
+
+    def _guard(self, rows: list[dict[str, Any]]) -> None:
+        """Warn of levels that have drifted from the dataset and, if asked to, hold η back."""
+        limit = self.config.drift_limit
+        scale = np.array(self.states.eta_scale)
+        for index, row in enumerate(rows):
+            distance = row["jsd_distance"]
+            if distance > limit:
+                self.say(
+                    f"update {row['update']}, seed {row['seed']}: the levels drawn are "
+                    f"{distance:.3f} from the dataset, beyond the limit of {limit:g}."
+                )
+                scale[index] /= 2
+            elif distance < 0.8 * limit:
+                scale[index] = min(1.0, 2 * scale[index])
+        if self.config.drift_lowers_eta:
+            self.states = replace(self.states, eta_scale=jnp.asarray(scale))
 
     def _keep_levels(self, weights: Float[np.ndarray, "seed slot"]) -> None:
         """Write the levels that are likeliest to be replayed now."""

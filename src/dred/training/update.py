@@ -1,5 +1,7 @@
 """One pass round the loop: draw levels, play them, score them, learn, make new ones."""
 
+from dataclasses import replace
+
 import jax
 from jaxtyping import PRNGKeyArray
 
@@ -29,7 +31,7 @@ def update(
     learner, losses = learn(
         state.learner, played.rollout, played.advantage, ppo, setup.optimiser, key=key_learn
     )
-    after = TrainState(learner, played.buffer, state.num_updates + 1)
+    after = replace(state, learner=learner, buffer=played.buffer, num_updates=state.num_updates + 1)
     if method.after != "none":
         parents = easiest(played.results, method.num_parents, ppo.num_envs)
         after = propose(after, method.after, parents, given=given, setup=setup, key=key_propose)

@@ -11,8 +11,8 @@ from dred.levels.level import Level
 from dred.levels.metrics import level_metrics
 from dred.levels.shift import histogram_of, jensen_shannon
 from dred.replay.buffer import Buffer
-from dred.replay.distribution import effective_number, probabilities, scheduled
-from dred.training.phases import progress_of
+from dred.replay.distribution import effective_number, probabilities
+from dred.training.phases import eta_of
 from dred.training.state import Setup, TrainState
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -23,7 +23,7 @@ def weigh(states: TrainState, setup: Setup) -> Float[Array, "seed slot"]:
     """P_Λ of every seed."""
 
     def one(state: TrainState) -> Float[Array, " slot"]:
-        return probabilities(state.buffer, setup.config.method, progress_of(state, setup))
+        return probabilities(state.buffer, setup.config.method, eta_of(state, setup))
 
     return jax.lax.map(one, states)
 
@@ -37,12 +37,12 @@ def describe_buffers(
     in_detail: bool,
 ) -> list[dict[str, Any]]:
     """A row per seed: what can be said at a glance, and in detail what takes a look at levels."""
-    progress = float(states.num_updates[0]) / setup.config.num_updates
+    etas = np.asarray(jax.vmap(lambda state: eta_of(state, setup))(states))
     rows: list[dict[str, Any]] = []
     for index, weight in enumerate(weights):
         buffer = buffer_of(states, index)
         row = at_a_glance(buffer, weight)
-        row["eta"] = float(scheduled(setup.config.method.eta, jnp.asarray(progress)))
+        row["eta"] = float(etas[index])
         if in_detail:
             row |= look_closely(buffer.levels.level, weight, dataset)
         rows.append(row)

@@ -1,13 +1,15 @@
 """Fitting the model to a dataset."""
 
-from collections.abc import Callable
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred.config import VAEConfig
 from dred.errors import DatasetError
@@ -16,12 +18,46 @@ from dred.generators.vae.model import LevelVAE, Seen, with_running_values
 from dred.levels.level import ANY_HEADING, Level
 
 
-class Fit(NamedTuple):
-    """A fitted model and how it got there."""
+class Fitting(eqx.Module):
+    """A fit in progress. All that is needed to go on exactly."""
 
-    last: LevelVAE
+    model: LevelVAE
+    optimiser: optax.OptState
     best: LevelVAE  # by the loss on levels held back
-    history: list[dict[str, float]]  # a row per epoch
+    least: Float[Array, ""]  # that loss
+    epochs: Int[Array, ""]  # done
+
+
+History = list[dict[str, float]]  # a row per epoch
+
+
+def begin(levels: Level, config: VAEConfig, *, key: PRNGKeyArray) -> Fitting:
+    """A model that knows nothing."""
+    _, height, width = levels.tiles.shape
+    if config.turns and height != width:
+        raise DatasetError(f"turns needs square levels; these have {height}×{width} cells.")
+    model = LevelVAE(config, height * width, key=jax.random.fold_in(key, MODEL))
+    state = optax.adam(config.learning_rate).init(eqx.filter(model, eqx.is_array))
+    return Fitting(model, state, model, jnp.array(jnp.inf), jnp.zeros((), jnp.int32))
+
+
+def held_back_levels(count: int, share: float, *, key: PRNGKeyArray) -> Int[np.ndarray, " held"]:
+    """The numbers of the levels by which to judge, at least one."""
+    return next(folds(count, max(1, round(share * count)), key=key))
+
+
+def folds(count: int, size: int, *, key: PRNGKeyArray) -> Iterator[Int[np.ndarray, " held"]]:
+    """All levels in random order, so many at a time: each is held back in just one fold."""
+    if count - size < 2:
+        raise DatasetError(
+            f"A model needs at least 3 levels to fit to, and a few hundred to be any good; there "
+            f"{'is' if count == 1 else 'are'} {count}."
+        )
+    order = np.asarray(jax.random.permutation(jax.random.fold_in(key, SPLIT), count))
+    return (order[first : first + size] for first in range(0, count, size))
+
+
+MODEL, SPLIT, EPOCHS = range(3)  # what a key is used for
 
 
 def fit(
@@ -29,27 +65,52 @@ def fit(
     config: VAEConfig,
     *,
     key: PRNGKeyArray,
-    tell: Callable[[dict[str, float]], None] = lambda row: None,
-) -> Fit:
-    """Fit a model to a batch of levels; `tell` hears of each epoch."""
+    held_back: Int[np.ndarray, " held"] | None = None,
+    fitting: Fitting | None = None,
+    tell: Callable[[dict[str, float], Fitting], None] = lambda row, fitting: None,
+) -> tuple[Fitting, History]:
+    """Fit a model to a batch of levels, from the beginning or from where a fit was left.
+
+    `tell` hears of each epoch. Some levels are held back to judge by.
+    """
     levels = Level(*(jnp.asarray(part) for part in levels))
-    count, height, width = levels.tiles.shape
-    if config.turns and height != width:
-        raise DatasetError(f"turns needs square levels; these have {height}×{width} cells.")
-    key_split, key_model, key_epochs = jax.random.split(key, 3)
-    order = jax.random.permutation(key_split, count)
-    num_held_back = max(1, round(config.held_back * count))
-    if count - num_held_back < 2:
-        raise DatasetError(
-            f"A model needs at least 3 levels to fit to, and a few hundred to be any good; there "
-            f"{'is' if count == 1 else 'are'} {count}."
-        )
-    held_back, used = order[:num_held_back], order[num_held_back:]
-    model = LevelVAE(config, height * width, key=key_model)
-    optimiser = optax.adam(config.learning_rate)
-    state = optimiser.init(eqx.filter(model, eqx.is_array))
-    size = min(config.batch_size, used.shape[0])
-    num_batches = -(-used.shape[0] // size)
+    count = levels.tiles.shape[0]
+    if held_back is None:
+        held_back = held_back_levels(count, config.held_back, key=key)
+    used = np.setdiff1d(np.arange(count), held_back)
+    fitting = fitting or begin(levels, config, key=key)
+    some, others = (
+        jax.tree.map(lambda part, chosen=chosen: part[chosen], levels)
+        for chosen in (used, held_back)
+    )
+    history: History = []
+    while int(fitting.epochs) < config.epochs:
+        fitting, learned, judged = one_epoch(fitting, some, others, config, key)
+        row = {"epoch": float(fitting.epochs)}
+        cells = levels.tiles[0].size
+        for where, parts in (("train", learned), ("held_back", judged)):
+            row |= {f"{name}/{where}": float(value) for name, value in parts._asdict().items()}
+            row[f"elbo/{where}"] = float(
+                cells * parts.layout + parts.goal + parts.start - parts.divergence
+            )
+        history.append(row)
+        tell(row, fitting)
+    return fitting, history
+
+
+@eqx.filter_jit
+def one_epoch(
+    fitting: Fitting, levels: Level, others: Level, config: VAEConfig, key: PRNGKeyArray
+) -> tuple[Fitting, Parts, Parts]:
+    """One pass over the levels, in batches, and a look at the others."""
+    key_order, key_steps, key_judge = jax.random.split(
+        jax.random.fold_in(jax.random.fold_in(key, EPOCHS), fitting.epochs), 3
+    )
+    count = levels.tiles.shape[0]
+    size = min(config.batch_size, count)
+    num_batches = -(-count // size)
+    shuffled = jnp.resize(jax.random.permutation(key_order, count), (num_batches * size,))
+    given = shuffled.reshape(num_batches, size), jax.random.split(key_steps, num_batches)
 
     def step(
         carry: tuple[LevelVAE, optax.OptState], given: tuple[Int[Array, " batch"], PRNGKeyArray]
@@ -66,34 +127,17 @@ def fit(
             return parts.loss, (parts, seen)
 
         (_, (parts, seen)), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(model)
-        changes, state = optimiser.update(gradient, state)
+        changes, state = optax.adam(config.learning_rate).update(gradient, state)
         moved = cast(LevelVAE, eqx.apply_updates(model, changes))
         return (with_running_values(moved, seen), state), parts
 
-    @eqx.filter_jit
-    def epoch(
-        model: LevelVAE, state: optax.OptState, key: PRNGKeyArray
-    ) -> tuple[LevelVAE, optax.OptState, Parts, Parts]:
-        key_order, key_steps, key_judge = jax.random.split(key, 3)
-        shuffled = jnp.resize(jax.random.permutation(key_order, used), (num_batches * size,))
-        given = shuffled.reshape(num_batches, size), jax.random.split(key_steps, num_batches)
-        (model, state), parts = jax.lax.scan(step, (model, state), given)
-        others = jax.tree.map(lambda part: part[held_back], levels)
-        judged = loss_of(model, others, config, None, key=key_judge)
-        return model, state, jax.tree.map(jnp.mean, parts), judged
-
-    best, least, history = model, float("inf"), []
-    for number in range(config.epochs):
-        key_now = jax.random.fold_in(key_epochs, number)
-        model, state, learned, judged = epoch(model, state, key_now)
-        row = {"epoch": float(number + 1)}
-        for where, parts in (("train", learned), ("held_back", judged)):
-            row |= {f"{name}/{where}": float(value) for name, value in parts._asdict().items()}
-        history.append(row)
-        if row["loss/held_back"] < least:
-            best, least = model, row["loss/held_back"]
-        tell(row)
-    return Fit(model, best, history)
+    (model, state), parts = jax.lax.scan(step, (fitting.model, fitting.optimiser), given)
+    judged = loss_of(model, others, config, None, key=key_judge)
+    is_best = judged.loss < fitting.least
+    best = jax.tree.map(partial(jnp.where, is_best), model, fitting.best)
+    least = jnp.minimum(judged.loss, fitting.least)
+    after = Fitting(model, state, best, least, fitting.epochs + 1)
+    return after, jax.tree.map(jnp.mean, parts), judged
 
 
 def turned(levels: Level, *, key: PRNGKeyArray) -> Level:

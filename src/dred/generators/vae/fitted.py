@@ -1,16 +1,12 @@
-"""A fitted model with the levels it was fitted to: making levels, saving, loading.
+"""A fitted model with the levels it was fitted to: making levels, and loading.
 
-A folder with `generator.json` (settings, size, digest of the levels), `levels.npz` (the levels),
-`best.npz` and `last.npz` (weights, checked by a digest) and `history.jsonl` (a row per epoch).
+`dred.generators.vae.folder` says what is in the folder from which it is loaded.
 """
 
-import dataclasses
 import hashlib
 import json
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast, get_args
 
 import equinox as eqx
 import jax
@@ -21,8 +17,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from dred import checkpoint
 from dred.config import VAEConfig, read_settings
 from dred.errors import CheckpointError, ConfigError, DatasetError
-from dred.files import OutputError, cannot_write, write_text
-from dred.generators.vae.fit import Fit
 from dred.generators.vae.graph import level_graph
 from dred.generators.vae.latent import LatentSpace
 from dred.generators.vae.model import Latent, LevelVAE
@@ -32,6 +26,7 @@ from dred.levels.dataset import load as load_levels
 from dred.levels.level import EMPTY, MOSS, Level
 
 Mode = Literal["interpolate", "reconstruct", "prior"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 BATCH = 256  # levels that are encoded or drawn at once
 
 
@@ -157,36 +152,6 @@ def _interpolate(
     key: PRNGKeyArray,
 ) -> Level:
     return space.interpolate(first, second, share, key=key, temperature=temperature)
-
-
-def save(
-    folder: Path, fit: Fit, config: VAEConfig, dataset: LevelDataset, *, command: Sequence[str]
-) -> FittedVAE:
-    """Write a new folder, whole or not at all."""
-    if folder.exists():
-        raise ConfigError(f"{folder} exists already. Choose another --out.")
-    partial = folder.with_name(f"{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    facts: dict[str, Any] = {
-        "format": 1,
-        "kind": "vae",
-        "config": dataclasses.asdict(config),
-        "shape": list(dataset.shape),
-        "digest": dataset.digest,
-        "command": list(command),
-    }
-    try:
-        partial.mkdir(parents=True)
-        dataset.save(partial / "levels.npz")
-        for name, model in (("best", fit.best), ("last", fit.last)):
-            checkpoint.write(partial / f"{name}.npz", model)
-        rows = "".join(f"{json.dumps(row)}\n" for row in fit.history)
-        write_text(partial / "history.jsonl", rows)
-        write_text(partial / "generator.json", json.dumps(facts, indent=2, ensure_ascii=False))
-        partial.rename(folder)
-    except OSError as error:
-        raise OutputError(cannot_write(folder, error)) from error
-    return FittedVAE(fit.last, config, dataset)
 
 
 def weights_digest(folder: Path) -> str:

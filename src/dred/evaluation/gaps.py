@@ -1,0 +1,102 @@
+"""What the paper explains generalisation by, for any agent and any levels.
+
+    GenGap    mean return on the training levels − mean return on held-out levels
+    ShiftGap  mean return under P_Λ, the levels as they are drawn − mean return on training levels
+    I(L; b)   what the agent's representation tells about the level it is in
+    bound     GenGap ≤ √(2 D² I(L; b) / |L|), with D twice the largest value
+
+The shift itself, the Jensen–Shannon distance, is in `dred.levels.shift`.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from dred.agents.network import ActorCritic
+from dred.agents.play import play
+from dred.agents.probe import Examples, Information, information
+from dred.config import ProbeConfig
+from dred.envs.protocol import Environment
+
+LARGEST_VALUE = 1.0  # a return lies between 0 and 1
+
+
+def gen_gap(train: Float[Array, "*level"], test: Float[Array, "*other"]) -> Float[Array, ""]:
+    """Mean return on training levels minus mean return on held-out ones."""
+    return jnp.mean(train) - jnp.mean(test)
+
+
+def shift_gap(
+    returned: Float[Array, " level"],
+    probability: Float[Array, " level"],
+    train: Float[Array, "*other"],
+) -> Float[Array, ""]:
+    """Mean return under a distribution over levels minus mean return on training levels."""
+    return returned @ probability / probability.sum() - jnp.mean(train)
+
+
+def gap_bound(
+    nats: Float[Array, ""] | float, num_levels: int, largest_value: float = LARGEST_VALUE
+) -> Float[Array, ""]:
+    """The largest GenGap that so much information about the level allows."""
+    return jnp.sqrt(2.0 * (2.0 * largest_value) ** 2 * nats / num_levels)
+
+
+def level_information(
+    network: ActorCritic,
+    environment: Environment[Any, Any, Any, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    levels: Int[Array, " level"],
+    config: ProbeConfig,
+    *,
+    key: PRNGKeyArray,
+) -> Information:
+    """I(L; b) for levels that are equally likely, b being the output of the agent's LSTM.
+
+    The agent plays each level for the same number of steps, twice: once for the classifier to
+    learn from, once to judge it by.
+    """
+    key_seen, key_unseen, key_fit = jax.random.split(key, 3)
+    seen, unseen = (
+        examples(network, environment, world, levels, config, key=key)
+        for key in (key_seen, key_unseen)
+    )
+    return information(seen, unseen, levels.shape[0], config, key=key_fit)
+
+
+def examples(
+    network: ActorCritic,
+    environment: Environment[Any, Any, Any, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    levels: Int[Array, " level"],
+    config: ProbeConfig,
+    *,
+    key: PRNGKeyArray,
+) -> Examples:
+    """Representations from each level, a few steps apart, with the place of the level in `levels`.
+
+    An episode that ends is followed by another in the same level, begun anew.
+    """
+    key_begin, key_play = jax.random.split(key)
+    chance = jax.random.bits(key_begin, levels.shape)
+    begun = jax.vmap(lambda level, bits: environment.begin(world, level, chance=bits))(
+        levels, chance
+    )
+    rollout = play(
+        network,
+        environment,
+        world,
+        begun,
+        length=config.length,
+        restart=lambda world, state, chance: environment.begin(
+            world, state.level, chance=chance[1]
+        ),
+        value_ends=False,
+        key=key_play,
+    )
+    hidden = network.lstm.over_time(network.features(rollout.view), rollout.begins)
+    some = jax.lax.stop_gradient(hidden[:: config.stride])
+    place = jnp.broadcast_to(jnp.arange(levels.shape[0]), some.shape[:2])
+    return Examples(some.reshape(-1, some.shape[-1]), place.reshape(-1))
