@@ -361,11 +361,11 @@ class ProbeConfig:
     """Steps in each level, once to learn from and once to judge by."""
     stride: int = 4
     """Only every so manyth step counts."""
-    epochs: int = 10
+    epochs: int = 20
     """Passes over the examples."""
     batch_size: int = 1024
     """Examples in a batch."""
-    learning_rate: float = 0.01
+    learning_rate: float = 0.03
     """Of Adam; it falls to 0."""
 
     def __post_init__(self) -> None:

@@ -44,7 +44,7 @@ def resampled(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Le
     process: TrueProcess = material.given.model
     shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), material.parents)
     return jax.pure_callback(
-        lambda bits: process.source(bits, shapes),
+        lambda bits: process.source(np.asarray(bits), shapes),
         shapes,
         jax.random.bits(key, (2,), jnp.uint32),
         vmap_method="sequential",

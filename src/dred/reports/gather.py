@@ -1,0 +1,407 @@
+"""What a report is made of: runs grouped by method, with what they measured and how they did."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dred.config import TrainConfig
+from dred.envs.gridworld import time_limit
+from dred.envs.optimal import optimal_returns
+from dred.errors import ConfigError, DatasetError
+from dred.evaluation.suites import HEADER
+from dred.levels.dataset import LevelDataset, load
+from dred.runs import Run, open_run
+
+# The order of the paper's tables; methods that are not in it come after these.
+ORDER = (
+    "vae-dred",
+    "resample-dred",
+    "el-dred",
+    "plr",
+    "uniform",
+    "dr",
+    "accel-d",
+    "accel",
+    "rplr",
+)
+SUITE_ORDER = ("train", "test", "edge", "edge-moss", "edge-lava", "hardcore")
+
+
+class Scores(NamedTuple):
+    """How agents did in each level of a suite, as means over the episodes there."""
+
+    returned: Float[np.ndarray, "run level"]
+    solved: Float[np.ndarray, "run level"]
+    episodes: int
+
+
+class Training(NamedTuple):
+    """One agent: a seed of a run."""
+
+    run: Run
+    seed: int
+    metrics: tuple[Mapping[str, Any], ...]  # the lines of its seed, by update
+
+
+@dataclass(frozen=True)
+class Method:
+    """All agents that were trained with one method."""
+
+    name: str
+    trainings: tuple[Training, ...]
+    scores: Mapping[str, Scores]  # by suite; a row for each training
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The run folders, each once."""
+        return tuple({training.run.path: training.run for training in self.trainings}.values())
+
+    @property
+    def config(self) -> TrainConfig:
+        """The settings, which are those of all its runs."""
+        return self.trainings[0].run.config
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A set of levels that all agents were evaluated on."""
+
+    name: str
+    count: int
+    levels: LevelDataset | None = None  # None if its file is not known or not there
+    optimal: Float[np.ndarray, " level"] | None = None  # the highest possible return of each level
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything that is known of some runs."""
+
+    methods: tuple[Method, ...]
+    suites: tuple[Suite, ...]
+    dataset: LevelDataset | None  # the training levels, if their file is there
+    notes: tuple[str, ...]  # what readers should know
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All run folders."""
+        return tuple(run for method in self.methods for run in method.runs)
+
+
+def gather(paths: Sequence[Path]) -> Material:
+    """Read runs and check that they can be compared."""
+    if not paths:
+        raise ConfigError(
+            "A report needs at least one run. Give the folders that were the --out of `dred train`."
+        )
+    runs = [open_run(path) for path in paths]
+    check_given_once(runs)
+    check_digests(runs)
+    scores = {run.path: read_evaluation(run) for run in runs}
+    check_suites(runs, scores)
+    methods = group(runs, scores)
+    suites, missing = find_suites(runs, next(iter(scores.values())))
+    dataset, _ = find_levels(runs, "train")
+    return Material(methods, suites, dataset, (*describe(methods), *missing))
+
+
+def check_given_once(runs: Sequence[Run]) -> None:
+    """Stop at a folder that was given twice."""
+    places = [run.path.resolve() for run in runs]
+    for run, place in zip(runs, places, strict=True):
+        if places.count(place) > 1:
+            raise ConfigError(
+                f"{run.path} was given twice. Its agents would count double; give each run once."
+            )
+
+
+def check_digests(runs: Sequence[Run]) -> None:
+    """Stop if the same name stands for different levels in two runs."""
+    first: dict[str, tuple[Run, str]] = {}
+    for run in runs:
+        for name, facts in run.facts.get("levels", {}).items():
+            earlier, digest = first.setdefault(name, (run, facts["digest"]))
+            if facts["digest"] != digest:
+                raise DatasetError(
+                    f"The levels called {name!r} are not the same in all runs: their digest is "
+                    f"{digest[:12]}… in {earlier.path} and {facts['digest'][:12]}… in {run.path}. "
+                    "Agents can be compared only if their levels were the same. Report such runs "
+                    "separately, or train and evaluate them again with one set of files."
+                )
+
+
+def read_evaluation(run: Run) -> dict[str, Scores]:
+    """What `dred evaluate` found, by suite."""
+    found: dict[str, Scores] = {}
+    for path in sorted((run.path / "evaluation").glob("*.csv")):
+        for suite, scores in read_scores(path, run.seeds).items():
+            if suite in found:
+                raise DatasetError(
+                    f"{path} holds results of the suite {suite!r}, as another file beside it does. "
+                    "Keep the one that is right and remove the other."
+                )
+            found[suite] = scores
+    if not found:
+        raise ConfigError(
+            f"{run.path} is a run without evaluation: there are no results in "
+            f"{run.path / 'evaluation'}. A report needs to know how its agents did in levels. "
+            f"Evaluate it first, for example with `dred evaluate {run.path} --suite test.npz`."
+        )
+    return found
+
+
+def read_scores(path: Path, seeds: Sequence[int]) -> dict[str, Scores]:
+    """The results in one file, by suite: a row for each of these seeds, a column for each level."""
+    by_suite: dict[str, list[tuple[float, ...]]] = {}
+    with path.open(encoding="utf-8", newline="") as stream:
+        lines = csv.reader(stream)
+        if next(lines, None) != HEADER.split(","):
+            raise DatasetError(
+                f"{path} does not begin with the line {HEADER!r}, so it was not written by `dred "
+                "evaluate`. Move it elsewhere, or evaluate again."
+            )
+        for line in lines:
+            by_suite.setdefault(line[1] if len(line) > 1 else "", []).append(
+                read_line(line, f"{path}, line {lines.line_num}")
+            )
+    return {
+        suite: as_matrices(np.array(rows), seeds, f"{path}, suite {suite!r}")
+        for suite, rows in by_suite.items()
+    }
+
+
+def read_line(line: Sequence[str], where: str) -> tuple[float, ...]:
+    """The numbers in one line: seed, level, episode, solved, return."""
+    try:
+        numbers = tuple(float(line[place]) for place in (0, 2, 3, 4, 5))
+    except (ValueError, IndexError):
+        numbers = (float("nan"),)
+    if not np.isfinite(numbers).all():
+        raise DatasetError(
+            f"{where} is {','.join(line)!r}, which is not a seed, suite, level, episode, solved, "
+            "return and steps, all of them numbers but the suite. Evaluate again with `dred "
+            "evaluate`."
+        )
+    return numbers
+
+
+def as_matrices(
+    rows: Float[np.ndarray, "row 5"], seeds: Sequence[int], where: str
+) -> Scores:
+    """Means over episodes; stops unless every seed played every level equally often."""
+    seed, level, _, _, _ = rows.T
+    count = int(level.max()) + 1
+    episodes, rest = divmod(len(rows), count * len(seeds))
+    expected = np.repeat(np.arange(count), episodes)
+    matrices: list[np.ndarray] = []
+    for one in seeds:
+        mine = rows[seed == one]
+        order = np.argsort(mine[:, 1], kind="stable")
+        if rest or not np.array_equal(mine[order, 1], expected):
+            raise DatasetError(
+                f"{where}: not every seed of {list(seeds)} has {max(episodes, 1)} episodes in each "
+                f"of {count} levels; seed {one} has {len(mine)} lines. The evaluation was perhaps "
+                "interrupted. Run `dred evaluate` again."
+            )
+        matrices.append(mine[order][:, (4, 3)].reshape(count, episodes, 2).mean(axis=1))
+    both = np.stack(matrices)
+    return Scores(both[..., 0], both[..., 1], episodes)
+
+
+def check_suites(runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]) -> None:
+    """Stop unless all runs were evaluated on the same suites, of the same size."""
+    first = scores[runs[0].path]
+    for run in runs[1:]:
+        mine = scores[run.path]
+        if mine.keys() != first.keys():
+            raise ConfigError(
+                f"The runs were evaluated on mixed suites: {runs[0].path} on {listed(first)}, but "
+                f"{run.path} on {listed(mine)}. All need the same ones. Evaluate "
+                f"{' and '.join(missing_where(runs[0], first, run, mine))} with `dred evaluate "
+                "RUN --suite FILE.npz`, or remove what is too much from their folder evaluation/."
+            )
+        for name in first:
+            ours, theirs = first[name].returned.shape[1], mine[name].returned.shape[1]
+            if ours != theirs:
+                raise DatasetError(
+                    f"The suite {name!r} has {ours} levels in {runs[0].path} and {theirs} in "
+                    f"{run.path}, so these are different levels under the same name. Evaluate both "
+                    "runs again on one file."
+                )
+
+
+def missing_where(
+    run: Run, has: Mapping[str, Scores], other: Run, other_has: Mapping[str, Scores]
+) -> list[str]:
+    """Which run lacks which suites."""
+    gaps = ((run, other_has.keys() - has.keys()), (other, has.keys() - other_has.keys()))
+    return [f"{one.path} on {listed(names)}" for one, names in gaps if names]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence."""
+    return ", ".join(sorted(names))
+
+
+def group(runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]) -> tuple[Method, ...]:
+    """The runs of each method together, methods in the order of the paper's tables."""
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.config.method.name, []).append(run)
+    names = sorted(by_name, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+    return tuple(join(name, by_name[name], scores) for name in names)
+
+
+def join(
+    name: str, runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]
+) -> Method:
+    """One method from its runs, which must differ in nothing but their seeds."""
+    check_seeds(name, runs)
+    check_settings(name, runs)
+    trainings = [training for run in runs for training in trainings_of(run)]
+    together = {
+        suite: Scores(
+            np.concatenate([scores[run.path][suite].returned for run in runs]),
+            np.concatenate([scores[run.path][suite].solved for run in runs]),
+            min(scores[run.path][suite].episodes for run in runs),
+        )
+        for suite in sorted(scores[runs[0].path], key=suite_place)
+    }
+    return Method(name, tuple(trainings), together)
+
+
+def trainings_of(run: Run) -> list[Training]:
+    """Each seed of a run with its own metrics."""
+    rows = run.metrics()
+    return [
+        Training(run, seed, tuple(row for row in rows if row.get("seed", seed) == seed))
+        for seed in run.seeds
+    ]
+
+
+def check_seeds(name: str, runs: Sequence[Run]) -> None:
+    """Stop if two runs of a method used the same seed: they are one training, counted twice."""
+    owner: dict[int, Run] = {}
+    for run in runs:
+        for seed in run.seeds:
+            if owner.setdefault(seed, run) is not run:
+                raise ConfigError(
+                    f"{owner[seed].path} and {run.path} are both {name} with seed {seed}. The same "
+                    "seed gives the same training, so it would count twice and intervals would be "
+                    "too narrow. Leave one out, or train with another --seed."
+                )
+
+
+def check_settings(name: str, runs: Sequence[Run]) -> None:
+    """Stop if runs that would be one method differ in how they were trained."""
+    first = runs[0].config
+    for run in runs[1:]:
+        mine = run.config
+        for what in ("num_updates", "method", "ppo"):
+            if getattr(mine, what) != getattr(first, what):
+                change = first_difference(getattr(first, what), getattr(mine, what), what)
+                raise ConfigError(
+                    f"{runs[0].path} and {run.path} are both {name}, but with different settings: "
+                    f"{change}. A mean over both would describe neither. Make a report for each, "
+                    "or give one of them another method name in its settings."
+                )
+
+
+def first_difference(one: object, other: object, name: str) -> str:
+    """The first setting in which two records differ."""
+    for field in getattr(one, "__dataclass_fields__", {}):
+        ours, theirs = getattr(one, field), getattr(other, field)
+        if ours != theirs:
+            return first_difference(ours, theirs, f"{name}.{field}")
+    return f"{name} is {one} in the first and {other} in the second"
+
+
+def suite_place(name: str) -> tuple[int, str]:
+    """Where a suite stands among others: in the order of the paper, then by name."""
+    known = SUITE_ORDER.index(name) if name in SUITE_ORDER else len(SUITE_ORDER)
+    return known, name
+
+
+def find_suites(
+    runs: Sequence[Run], scores: Mapping[str, Scores]
+) -> tuple[tuple[Suite, ...], list[str]]:
+    """The suites with their levels, and what to say of those whose levels are not there."""
+    suites: list[Suite] = []
+    notes: list[str] = []
+    for name in sorted(scores, key=suite_place):
+        count = scores[name].returned.shape[1]
+        levels, why = find_levels(runs, name)
+        if levels is not None and len(levels) != count:
+            levels, why = None, f"the file holds {len(levels)} levels, and {count} were played"
+        if levels is None:
+            notes.append(
+                f"The levels of the suite {name} are not known ({why}), so it is reported without "
+                "pictures and without the optimality gap."
+            )
+            suites.append(Suite(name, count))
+        else:
+            suites.append(Suite(name, count, levels, optimal_of(levels)))
+    return tuple(suites), notes
+
+
+def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelDataset | None, str]:
+    """The levels of this name, from the files that runs were trained with, or why there are none.
+
+    A name is that of a file without its ending, as `dred evaluate` has it, or that under which
+    `run.json` lists the file.
+    """
+    why = "no run.json names their file"
+    for wanted in dict.fromkeys(
+        (Path(facts["path"]), facts["digest"])
+        for by_stem in (True, False)
+        for run in runs
+        for key, facts in run.facts.get("levels", {}).items()
+        if (Path(facts["path"]).stem if by_stem else key) == name
+    ):
+        path, digest = wanted
+        try:
+            levels = load(path)
+        except DatasetError:
+            why = f"{path} is gone or damaged"
+            continue
+        if levels.digest == digest:
+            return levels, ""
+        why = f"{path} was changed since"
+    return None, why
+
+
+def optimal_of(levels: LevelDataset) -> Float[np.ndarray, " level"]:
+    """The highest return that each level allows."""
+    import jax
+
+    limit = time_limit(*levels.shape)
+    best = jax.jit(lambda batch: optimal_returns(batch, limit))(levels.levels)
+    return np.asarray(best, np.float64)
+
+
+def describe(methods: Sequence[Method]) -> list[str]:
+    """What readers should know before they compare."""
+    notes: list[str] = []
+    alone = [method.name for method in methods if len(method.trainings) == 1]
+    if alone:
+        notes.append(
+            f"There is only one seed of {', '.join(alone)}. One seed says nothing about others, so "
+            "there are no intervals and no tests for it."
+        )
+    for method in methods:
+        for run in method.runs:
+            done = max((int(row["update"]) for row in run.metrics()), default=0)
+            if done < run.config.num_updates:
+                notes.append(
+                    f"{run.path.name} ({method.name}) is not finished: {done} of "
+                    f"{run.config.num_updates} updates are done."
+                )
+    budgets = {method.name: method.config.num_updates for method in methods}
+    if len(set(budgets.values())) > 1:
+        shown = ", ".join(f"{name} {updates}" for name, updates in budgets.items())
+        notes.append(f"Methods were trained for different numbers of updates: {shown}.")
+    return notes
