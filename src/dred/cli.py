@@ -12,12 +12,13 @@ from typing import Annotated, Protocol, cast, runtime_checkable
 import tyro
 
 from dred import __version__
-from dred.commands import levels
+from dred.commands import levels, study
 from dred.commands.bench import Bench
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
 from dred.commands.generate import Fit, Generate
 from dred.commands.play import Play
+from dred.commands.report import Report
 from dred.commands.train import Resume, Train
 from dred.errors import DredError
 
@@ -42,12 +43,15 @@ COMMANDS: Verbs = {
     "train": Train,
     "resume": Resume,
     "evaluate": Evaluate,
+    "report": Report,
+    "study": study.VERBS,
     "bench": Bench,
 }
 ABOUT = {
     "": "Train reinforcement-learning agents that work in levels they have never seen. "
     "Every command takes --help; add --debug to any to see where an error came from.",
     "levels": "Make, import, check and look at sets of levels.",
+    "study": "Train methods × seeds, evaluate them all, and report what came of it.",
 }
 
 

@@ -413,6 +413,46 @@ class TrainConfig:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 
 
+@dataclass(frozen=True)
+class StudyConfig:
+    """A study: methods × seeds."""
+
+    methods: tuple[str, ...]
+    """Each is trained with each seed."""
+    seeds: tuple[int, ...] = (0,)
+    """One run each; all methods with the first seed come first."""
+    preset: str = "laptop"
+    """How much: paper, laptop or smoke."""
+    updates: int = 0
+    """Updates, instead of the preset's number, if not 0."""
+    levels: str = "cave-escape-train"
+    """The levels to train on: a preset or a TOML file of `dred levels make`, or a file of levels
+    beside the study (.npz)."""
+    held_out: str = "cave-escape-test"
+    """The levels held out: the same."""
+    suites: tuple[str, ...] = ("paper",)
+    """What to evaluate on: paper, or files of levels beside the study."""
+    episodes: int = 1
+    """Episodes in each level of an evaluation."""
+    generator_preset: str = "default"
+    """Settings of `dred fit`, for methods that need a generator."""
+    out: str = ""
+    """The folder to fill, beside the file; called like the file if not given."""
+
+    def __post_init__(self) -> None:
+        if not self.methods or not self.seeds or not self.suites:
+            raise ConfigError("A study needs at least one method, one seed and one suite.")
+        for name in ("methods", "seeds", "suites"):
+            values: tuple[object, ...] = getattr(self, name)
+            if len(set(values)) != len(values):
+                raise ConfigError(f"{name} {list(values)} names one of them twice.")
+        if self.updates < 0 or self.episodes < 1:
+            raise ConfigError(
+                f"updates (={self.updates}) must be 0 or more, and episodes (={self.episodes}) at "
+                "least 1."
+            )
+
+
 def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
     """The record of this kind that a table of a TOML file describes.
 

@@ -23,17 +23,22 @@ from dred import checkpoint
 from dred.cli import main
 from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
+from dred.evaluation import suites
 from dred.files import OutputError
+from dred.generators.models import model_for
 from dred.levels import make
 from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.runs import create_run, open_run
 from dred.training import track
+from dred.training.after import measure_run
+from dred.training.saved import policies_of
 from dred.training.state import new_setup, new_states
 from dred.training.train import Trainer, passes
 
 LEVELS = make("cave-escape-train", count=12, size=9)
 ARRAYS = Level(*(jnp.asarray(part) for part in LEVELS.levels))
+PROBE = train_config("uniform", "smoke").probe
 DRED = [sys.executable, "-m", "dred.cli"]
 
 
@@ -42,11 +47,14 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("levels")
     LEVELS.save(folder / "train.npz")
     make("cave-escape-test", count=8, size=9).save(folder / "test.npz")
+    main(["fit", "--levels", f"{folder}/train.npz", "--out", f"{folder}/vae", "--epochs", "1"])
     return folder
 
 
 def words(method, files, out, *more):
     levels = ("--levels", files / "train.npz", "--out", out)
+    if method == "vae-dred":
+        levels += ("--generator", files / "vae")
     return [str(word) for word in ("train", method, *levels, "--preset", "smoke", *more)]
 
 
@@ -57,9 +65,10 @@ def final_state(path):
         return {name: archive[name] for name in archive.files}
 
 
-def trainer(tmp_path, config, seeds=(0,), name="run"):
+def trainer(tmp_path, config, seeds=(0,), name="run", *, generator=None, say=lambda _: None):
     run = create_run(tmp_path / name, config=config, seeds=seeds, levels={}, command=[])
-    return Trainer(run, LEVELS, None, say=lambda _: None)
+    model = model_for(config.method, LEVELS, generator)
+    return Trainer(run, LEVELS, None, model=model, say=say)
 
 
 def documented_metrics():
@@ -135,11 +144,12 @@ def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files
     assert run.metrics()[-1]["update"] == int(newest.stem.split("-")[1])
 
 
-@pytest.mark.parametrize("method", ["uniform", "accel"])
-def test_a_seed_learns_the_same_alone_and_among_others(method, tmp_path):
+@pytest.mark.parametrize("method", ["uniform", "accel", "vae-dred", "resample-dred"])
+def test_a_seed_learns_the_same_alone_and_among_others(method, files, tmp_path):
     config = replace(train_config(method, "smoke"), num_updates=3)
+    generator = files / "vae" if method == "vae-dred" else None
     alone, together = (
-        trainer(tmp_path, config, seeds, name)
+        trainer(tmp_path, config, seeds, name, generator=generator)
         for seeds, name in (((7,), "alone"), ((3, 7), "together"))
     )
     for one in (alone, together):
@@ -184,6 +194,88 @@ def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):
     assert policy.lstm.hidden_size == 16
     with pytest.raises(ConfigError, match="not 5"):
         open_run(tmp_path / "x").policy(5)
+
+
+def test_an_evaluation_goes_on_where_it_was_and_is_not_repeated(files, tmp_path, monkeypatch):
+    main(words("uniform", files, tmp_path / "x", "--seeds", 0, 1))
+    run = open_run(tmp_path / "x")
+    levels, networks = dred.levels.load(files / "test.npz"), policies_of(run)
+    task = suites.Task(levels.digest, update=12, episodes=2)
+    whole = suites.evaluate_run(run, networks, levels, "whole", task)
+    played = []
+
+    def stop_after_three(*things):
+        if len(played) == 3:
+            raise KeyboardInterrupt
+        played.append(things)
+        return play(*things)
+
+    play = suites._play
+    monkeypatch.setattr(suites, "_play", stop_after_three)
+    with pytest.raises(KeyboardInterrupt):
+        suites.evaluate_run(run, networks, levels, "cut", task)
+    assert not (run.path / "evaluation/cut.csv").exists()
+    monkeypatch.setattr(suites, "_play", lambda *things: played.append(things) or play(*things))
+    again = suites.evaluate_run(run, networks, levels, "cut", task)
+    assert len(played) == 4  # of four episodes, only the one that was missing
+    np.testing.assert_array_equal(again.returned, whole.returned)
+    np.testing.assert_array_equal(again.solved, whole.solved)
+    suites.evaluate_run(run, networks, levels, "cut", task)
+    assert len(played) == 4  # nothing is done twice
+    suites.evaluate_run(run, networks, levels, "cut", replace(task, greedy=True))
+    assert len(played) == 8  # but another task is
+    names = {path.name for path in (run.path / "evaluation").iterdir()}
+    assert names == {f"{name}.{end}" for name in ("whole", "cut") for end in ("csv", "json", "npz")}
+
+
+def test_gaps_can_be_measured_after_the_fact(files, tmp_path, capsys):
+    main(words("vae-dred", files, tmp_path / "x", "--held-out", files / "test.npz"))
+    suite = ("--suite", str(files / "test.npz"))
+    main(["evaluate", str(tmp_path / "x"), *suite, "--gaps"])
+    said = capsys.readouterr().out
+    assert "ShiftGap" in said
+    assert "GenGap" in said
+    (row,) = measure_run(open_run(tmp_path / "x"), LEVELS, None, probe=PROBE)
+    assert 0 <= row["mutual_information"] <= np.log(12)
+    last = open_run(tmp_path / "x").metrics()[-1]
+    assert row["jsd_distance"] == pytest.approx(last["jsd_distance"], abs=1e-5)
+
+
+def test_drift_is_told_and_holds_eta_back(files, tmp_path):
+    said = []
+    config = train_config("el-dred", "smoke")
+    config = replace(config, drift_limit=1e-9, drift_lowers_eta=True)
+    drifting = trainer(tmp_path, config, say=said.append)
+    drifting.train()
+    assert "beyond the limit" in said[0]
+    assert float(drifting.states.eta_scale[0]) == 0.25  # two evaluations, two halvings
+    assert drifting.run.metrics()[-1]["eta"] == pytest.approx(0.5)  # one of them had happened
+    calm = trainer(tmp_path, replace(config, drift_limit=1.0), name="calm", say=said.append)
+    calm.train()
+    assert float(calm.states.eta_scale[0]) == 1.0
+    assert len(said) == 2
+    with pytest.raises(ConfigError, match="drift_limit"):
+        replace(config, drift_limit=1.5)
+
+
+def test_a_generator_that_does_not_fit_the_levels_is_refused(files, tmp_path):
+    other, small = tmp_path / "other.npz", tmp_path / "small.npz"
+    make("cave-escape-train", count=12, size=9, seed=1).save(other)
+    make("cave-escape-train", count=12, size=11).save(small)
+    for levels, message in ((other, "other levels"), (small, "7×7 cells inside")):
+        command = words("vae-dred", files, tmp_path / "x", "--debug")
+        command[command.index(str(files / "train.npz"))] = str(levels)
+        with pytest.raises(DatasetError, match=message):
+            main(command)
+    command = words("vae-dred", files, tmp_path / "x", "--debug")
+    place = command.index("--generator")
+    with pytest.raises(ConfigError, match="dred fit"):
+        main(command[:place] + command[place + 2 :])
+    with pytest.raises(ConfigError, match="Leave out --generator"):
+        main(words("plr", files, tmp_path / "x", "--generator", files / "vae", "--debug"))
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(ConfigError, match="needs a --drift-limit"):
+        main(words("plr", files, tmp_path / "x", "--drift-lowers-eta", "--debug"))
 
 
 def test_a_checkpoint_cut_in_half_is_told_and_the_one_before_is_taken(files, tmp_path, capsys):

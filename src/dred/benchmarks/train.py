@@ -15,6 +15,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from dred import progress
 from dred.agents.network import HEAD_SIZE, INPUT_SIZE
@@ -29,9 +30,11 @@ from dred.generators.vae.model import LevelVAE
 from dred.levels import make
 from dred.levels.level import Level
 from dred.presets import METHODS, VAES, train_config
+from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.phases import LEARN_ON
 from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key
 from dred.training.update import update
+from dred.training.watch import describe_buffers, weigh
 
 PRODUCT = 2048  # side of the matrices of the measured product
 CAPACITIES = (4_000, 400_000)  # of the buffers compared
@@ -142,6 +145,24 @@ class Bench:
                 )
             )
             calls[name] = partial(compiled, given, self.key)
+        return medians(calls, repeats)
+
+    def measuring(self, method: str, *, repeats: int) -> dict[str, float]:
+        """All that is measured at an evaluation, and what the probe measures, by part."""
+        setup, state = self.start(method)
+        states = jax.tree.map(lambda leaf: leaf[None], filled(state, self.dataset))
+        keys = self.key[None]
+        world = setup.environment.prepare(self.levels.levels)
+        weights = np.asarray(weigh(states, setup))
+        count = setup.config.evaluate_levels
+        calls: dict[str, Callable[[], Any]] = {
+            "train or test": lambda: returns_in(states, keys, world, setup),
+            "drawn": lambda: returns_drawn(states, keys, setup, count),
+            "levels": lambda: describe_buffers(
+                states, weights, setup, self.dataset, in_detail=True
+            ),
+            "probe": lambda: information_about(states, keys, world, setup),
+        }
         return medians(calls, repeats)
 
     def start(self, method: str) -> tuple[Setup, TrainState]:
@@ -270,6 +291,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
         of_plr = next(row["seconds_per_update"] for row in rows if row["method"] == "plr")
         rows = [row | {"ratio_to_plr": row["seconds_per_update"] / of_plr} for row in rows]
         generating = bench.generating(repeats=repeats)
+        measuring = measured_share(bench.measuring("vae-dred", repeats=repeats), of_plr)
         sizes = bench.sizes(repeats=repeats)
         advance(1)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -278,10 +300,19 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
         "parts": parts,
         "methods": rows,
         "seconds_generating": generating,
+        "measuring": measuring,
         "buffer_sizes": sizes,
         "peak_memory_mb": memory,
     }
     return result, partial(show, result)
+
+
+def measured_share(seconds: dict[str, float], per_update: float) -> dict[str, float]:
+    """Seconds of each measurement, and all as a share of training at the usual intervals."""
+    config = train_config("plr", "paper")
+    evaluation = 2 * seconds["train or test"] + seconds["drawn"] + seconds["levels"]
+    cost = evaluation / config.evaluate_every + seconds["probe"] / config.probe_every
+    return {**seconds, "share": cost / per_update}
 
 
 def show(result: dict[str, Any]) -> None:
@@ -310,6 +341,11 @@ def show(result: dict[str, Any]) -> None:
     for name, seconds in result["seconds_generating"].items():
         share = seconds / result["methods"][0]["seconds_per_update"]
         print(f"{NUM_ENVS} levels by {name}: {1000 * seconds:.1f} ms, {share:.1%} of an update")
+    measuring = result["measuring"]
+    parts = ", ".join(
+        f"{name} {value:.2f} s" for name, value in measuring.items() if name != "share"
+    )
+    print(f"measuring ({parts}): {measuring['share']:.1%} of training")
     for row in result["buffer_sizes"]:
         print(
             f"accel with a full buffer of {row['capacity']:,} levels: "

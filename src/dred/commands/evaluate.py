@@ -2,54 +2,110 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dred.errors import ConfigError
+from dred.errors import ConfigError, DatasetError
+
+if TYPE_CHECKING:
+    from dred.levels import LevelDataset
+    from dred.runs import Run
 
 
 @dataclass(frozen=True)
 class Evaluate:
     """Play every level of some sets with a trained agent, and write how it went.
 
+    What is there already is not done again.
+
     For example:
-      dred evaluate runs/u --suite test.npz
+      dred evaluate runs/u --suite paper
+      dred evaluate runs/u --suite test.npz mine.npz --episodes 3
+      dred evaluate runs/u --suite test.npz --gaps
     """
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
-    suite: tuple[Path, ...]
-    """Sets of levels (.npz)."""
+    suite: tuple[Path, ...] = (Path("paper"),)
+    """Sets of levels (.npz); or paper, for the levels trained on, 2048 held out, 448 edge cases and
+    216 large ones."""
     episodes: int = 1
     """Episodes in each level."""
+    greedy: bool = False
+    """Take the likeliest action always, instead of drawing actions from the policy."""
+    gaps: bool = False
+    """Also print GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
+    agent knows about which level it is in."""
     seed: int = 0
     """Decides headings and actions."""
 
     def run(self) -> None:
         """Evaluate the newest checkpoint; one CSV file per set, and a line each."""
+        from dred import progress
         from dred.compute import keep_compiled_programs
         from dred.config import check_seed
-        from dred.evaluation.suites import evaluate_run
-        from dred.levels import load
+        from dred.evaluation.suites import Task, evaluate_run
         from dred.runs import open_run
-        from dred.training.saved import policies_of
+        from dred.training.saved import newest_update, policies_of
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes (={self.episodes}) must be at least 1.")
         keep_compiled_programs()
         run = open_run(self.path)
+        sets = self._sets(run)
+        networks, update = policies_of(run), newest_update(run)
+        total = sum(len(levels) for levels in sets.values()) * len(networks) * self.episodes
+        lines: list[str] = []
+        with progress.bar("evaluating", total, unit="levels") as advance:
+            for name, levels in sets.items():
+                task = Task(
+                    levels.digest, update, self.episodes, check_seed(self.seed), self.greedy
+                )
+                found = evaluate_run(run, networks, levels, name, task, advance=advance)
+                lines.append(
+                    f"{name}: {found.solved.mean():.1%} of {len(levels)} levels solved, mean "
+                    f"return {found.returned.mean():.3f}, {run.path / 'evaluation' / name}.csv"
+                )
+        print("\n".join(lines))
+        if self.gaps:
+            self._gaps(run)
+
+    def _sets(self, run: "Run") -> "dict[str, LevelDataset]":
+        from dred.evaluation.suites import paper_suite
+        from dred.levels import load
+
+        if self.suite == (Path("paper"),):
+            return paper_suite(levels_of(run, "train"))
         sets = {path.stem: load(path) for path in self.suite}
         if len(sets) != len(self.suite):
             raise ConfigError("Two of the sets have the same file name; rename one.")
-        networks = policies_of(run)
-        for name, dataset in sets.items():
-            rows = evaluate_run(
-                run, networks, dataset, name, episodes=self.episodes, seed=check_seed(self.seed)
-            )
-            solved = sum(row.solved for row in rows) / len(rows)
-            returned = sum(row.returned for row in rows) / len(rows)
+        return sets
+
+    def _gaps(self, run: "Run") -> None:
+        from dred.training.after import measure_run
+
+        held_out = levels_of(run, "test") if "test" in run.facts["levels"] else None
+        for row in measure_run(run, levels_of(run, "train"), held_out, seed=self.seed):
+            gap = f"GenGap {row['gen_gap']:.3f}, " if "gen_gap" in row else ""
             print(
-                f"{name}: {solved:.1%} of {len(dataset)} levels solved, mean return "
-                f"{returned:.3f}, {run.path / 'evaluation' / name}.csv"
+                f"seed {row['seed']}: {gap}at most {row['gen_gap_bound']:.3f}; ShiftGap "
+                f"{row['shift_gap']:.3f}, Jensen–Shannon distance {row['jsd_distance']:.3f}, "
+                f"I(L;b) {row['mutual_information']:.2f} nats, {row['probe_accuracy']:.1%} of "
+                "levels guessed"
             )
+
+
+def levels_of(run: "Run", name: str) -> "LevelDataset":
+    """The levels that a run was given, which must not have changed."""
+    from dred.levels import load
+
+    noted = run.facts["levels"][name]
+    levels = load(noted["path"])
+    if levels.digest != noted["digest"]:
+        raise DatasetError(
+            f"{noted['path']} has changed since {run.path} began: its digest was "
+            f"{noted['digest'][:12]} and is {levels.digest[:12]}. Put the old levels back, or "
+            "start a new run."
+        )
+    return levels

@@ -117,20 +117,12 @@ class Resume:
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
+        from dred.commands.evaluate import levels_of
         from dred.generators.models import facts_of, model_for
-        from dred.levels import load
         from dred.runs import open_run
 
         run = open_run(self.path)
-        sets: dict[str, LevelDataset] = {}
-        for name, levels in run.facts["levels"].items():
-            sets[name] = load(levels["path"])
-            if sets[name].digest != levels["digest"]:
-                raise DatasetError(
-                    f"{levels['path']} has changed since {self.path} began: its digest was "
-                    f"{levels['digest'][:12]} and is {sets[name].digest[:12]}. Put the old levels "
-                    "back, or start a new run."
-                )
+        sets = {name: levels_of(run, name) for name in run.facts["levels"]}
         noted = run.facts.get("generator") or {}
         path = Path(noted["path"]) if noted else None
         model = model_for(run.config.method, sets["train"], path)

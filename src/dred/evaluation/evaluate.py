@@ -38,8 +38,12 @@ def evaluate(
     levels: Int[Array, " level"],
     *,
     key: PRNGKeyArray,
+    greedy: bool = False,
 ) -> Episodes:
-    """One episode in each of these levels of a world, with actions sampled from the policy."""
+    """One episode in each of these levels of a world, all side by side.
+
+    Actions are sampled from the policy, or the likeliest ones.
+    """
     count = len(levels)
     key_begin, key_act = jax.random.split(key)
     chance = jax.random.bits(key_begin, (count,))
@@ -54,7 +58,7 @@ def evaluate(
         view = jax.vmap(lambda one: environment.look(world, one))(now.state)
         memory, judged = network.step(now.memory, view)
         noise = gumbel_noise(judged.logits.shape, key=jax.random.fold_in(key_act, now.time))
-        action = sample(judged.logits, noise)
+        action = sample(judged.logits, noise * (0.0 if greedy else 1.0))
         moves = jax.vmap(lambda one, a: environment.move(world, one, a))(now.state, action)
         ended = moves.terminated | moves.truncated
         return _Playing(

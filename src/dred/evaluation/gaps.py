@@ -10,6 +10,7 @@ The shift itself, the Jensen–Shannon distance, is in `dred.levels.shift`.
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -38,8 +39,8 @@ def shift_gap(
 
 
 def gap_bound(
-    nats: Float[Array, ""] | float, num_levels: int, largest_value: float = LARGEST_VALUE
-) -> Float[Array, ""]:
+    nats: Float[Array, "*agent"] | float, num_levels: int, largest_value: float = LARGEST_VALUE
+) -> Float[Array, "*agent"]:
     """The largest GenGap that so much information about the level allows."""
     return jnp.sqrt(2.0 * (2.0 * largest_value) ** 2 * nats / num_levels)
 
@@ -100,3 +101,6 @@ def examples(
     some = jax.lax.stop_gradient(hidden[:: config.stride])
     place = jnp.broadcast_to(jnp.arange(levels.shape[0]), some.shape[:2])
     return Examples(some.reshape(-1, some.shape[-1]), place.reshape(-1))
+
+
+level_information_compiled = eqx.filter_jit(level_information)

@@ -1,7 +1,15 @@
-"""Evaluating a run on sets of levels, and the files that come of it."""
+"""Evaluating a run on sets of levels, and the files that come of it.
 
-from collections.abc import Sequence
-from typing import NamedTuple
+`evaluation/NAME.csv` has a line per seed, level and episode; `NAME.json` beside it says of which
+checkpoint and settings, and `NAME.npz` has the levels. An evaluation that was interrupted goes on
+where it was: lines are collected in `NAME.partial`, episode by episode.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,25 +17,54 @@ import numpy as np
 
 from dred.agents.network import ActorCritic
 from dred.envs.gridworld import Gridworld
-from dred.envs.view import World
 from dred.evaluation.evaluate import evaluate_compiled
 from dred.files import write_text
-from dred.levels.dataset import LevelDataset
+from dred.levels.build import make
+from dred.levels.dataset import LevelDataset, concatenate
 from dred.runs import Run
 
 HEADER = "seed,suite,level,episode,solved,return,steps"
 
 
-class Row(NamedTuple):
-    """One episode."""
+@dataclass(frozen=True)
+class Task:
+    """What is evaluated, and how."""
 
-    seed: int
-    suite: str
-    level: int
-    episode: int
-    solved: bool
-    returned: float
-    steps: int
+    digest: str
+    """Of the levels."""
+    update: int
+    """Of the checkpoint."""
+    episodes: int = 1
+    """In each level."""
+    seed: int = 0
+    """Decides headings and actions."""
+    greedy: bool = False
+    """The likeliest action, instead of one drawn from the policy."""
+
+
+def paper_suite(train: LevelDataset) -> dict[str, LevelDataset]:
+    """The four sets of the paper: the levels trained on, 2048 held out, 448 edge cases, 216 large.
+
+    All but the first are made anew, which takes seconds and gives the same levels each time.
+    """
+    edge = [make(f"cave-escape-edge-{kind}") for kind in ("moss", "lava")]
+    return {
+        "train": train,
+        "test": make("cave-escape-test"),
+        "edge": concatenate(edge),
+        "hardcore": make("cave-escape-hardcore"),
+    }
+
+
+class Results:
+    """The lines of one evaluation, as arrays."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        rows = np.array([line.split(",") for line in lines]).reshape(len(lines), -1)
+        self.seed = rows[:, 0].astype(int)
+        self.level = rows[:, 2].astype(int)
+        self.solved = rows[:, 4] == "1"
+        self.returned = rows[:, 5].astype(float)
 
 
 def evaluate_run(
@@ -35,42 +72,62 @@ def evaluate_run(
     networks: Sequence[ActorCritic],
     dataset: LevelDataset,
     name: str,
+    task: Task,
     *,
-    episodes: int = 1,
-    seed: int = 0,
-) -> list[Row]:
-    """Play every level with each seed's agent and write `evaluation/NAME.csv`."""
-    env = Gridworld()
-    world = env.prepare(dataset.levels)
-    rows: list[Row] = []
-    for run_seed, network in zip(run.seeds, networks, strict=True):
-        for episode in range(episodes):
-            key = jax.random.fold_in(jax.random.key(seed), episode)
-            rows += _episode_rows(network, env, world, key, run_seed, name, episode)
-    (run.path / "evaluation").mkdir(exist_ok=True)
-    lines = [
-        f"{row.seed},{row.suite},{row.level},{row.episode},{int(row.solved)},{row.returned:.6f},"
-        f"{row.steps}"
-        for row in rows
-    ]
-    write_text(run.path / "evaluation" / f"{name}.csv", "\n".join([HEADER, *lines]) + "\n")
-    return rows
+    advance: Callable[[int], None] = lambda amount: None,
+) -> Results:
+    """Play every level with each seed's agent and write `evaluation/NAME.csv`, unless it is there.
+
+    `advance` is told of levels played.
+    """
+    folder = run.path / "evaluation"
+    folder.mkdir(exist_ok=True)
+    final, facts = folder / f"{name}.csv", folder / f"{name}.json"
+    told = json.dumps(asdict(task))
+    total = len(networks) * task.episodes * len(dataset)
+    if final.exists() and facts.exists() and facts.read_text(encoding="utf-8") == told:
+        advance(total)
+        return Results(final.read_text(encoding="utf-8").splitlines()[1:])
+    lines = _lines_there(folder / f"{name}.partial", told, len(dataset))
+    advance(len(lines))
+    environment = Gridworld()
+    world = environment.prepare(dataset.levels)
+    for number in range(len(lines) // len(dataset), total // len(dataset)):
+        place, episode = divmod(number, task.episodes)
+        key = jax.random.fold_in(jax.random.key(task.seed), episode)
+        played = _play(networks[place], environment, world, task.greedy, key)
+        lines += [
+            f"{run.seeds[place]},{name},{level},{episode},{solved:d},{returned:.6f},{steps}"
+            for level, (solved, returned, steps) in enumerate(zip(*played, strict=True))
+        ]
+        write_text(folder / f"{name}.partial", "\n".join([told, *lines]) + "\n")
+        advance(len(dataset))
+    dataset.save(folder / f"{name}.npz")
+    facts.unlink(missing_ok=True)  # the old ones, until the new table is there
+    write_text(final, "\n".join([HEADER, *lines]) + "\n")
+    write_text(facts, told)
+    (folder / f"{name}.partial").unlink(missing_ok=True)
+    return Results(lines)
 
 
-def _episode_rows(
+def _lines_there(path: Path, told: str, count: int) -> list[str]:
+    """The lines of whole episodes of the same task."""
+    try:
+        first, *lines = path.read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, ValueError):
+        return []
+    return lines[: len(lines) // count * count] if first == told else []
+
+
+def _play(
     network: ActorCritic,
-    env: Gridworld,
-    world: World,
+    environment: Gridworld,
+    world: Any,  # noqa: ANN401  (any environment's)
+    greedy: bool,
     key: jax.Array,
-    seed: int,
-    name: str,
-    episode: int,
-) -> list[Row]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     levels = jnp.arange(world.start.shape[0])
-    played = jax.device_get(evaluate_compiled(network, env, world, levels, key=key))
-    return [
-        Row(seed, name, level, episode, bool(solved), float(returned), int(steps))
-        for level, (solved, returned, steps) in enumerate(
-            zip(np.asarray(played.solved), played.returned, played.steps, strict=True)
-        )
-    ]
+    played = jax.device_get(
+        evaluate_compiled(network, environment, world, levels, key=key, greedy=greedy)
+    )
+    return np.asarray(played.solved), np.asarray(played.returned), np.asarray(played.steps)

@@ -1,6 +1,5 @@
 """What a report is made of: runs grouped by method, with what they measured and how they did."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,8 @@ from dred.config import TrainConfig
 from dred.envs.gridworld import time_limit
 from dred.envs.optimal import optimal_returns
 from dred.errors import ConfigError, DatasetError
-from dred.evaluation.suites import HEADER
 from dred.levels.dataset import LevelDataset, load
+from dred.reports.scores import Scores, read_evaluation, read_task
 from dred.runs import Run, open_run
 
 # The order of the paper's tables; methods that are not in it come after these.
@@ -30,14 +29,6 @@ ORDER = (
     "rplr",
 )
 SUITE_ORDER = ("train", "test", "edge", "edge-moss", "edge-lava", "hardcore")
-
-
-class Scores(NamedTuple):
-    """How agents did in each level of a suite, as means over the episodes there."""
-
-    returned: Float[np.ndarray, "run level"]
-    solved: Float[np.ndarray, "run level"]
-    episodes: int
 
 
 class Training(NamedTuple):
@@ -134,86 +125,8 @@ def check_digests(runs: Sequence[Run]) -> None:
                 )
 
 
-def read_evaluation(run: Run) -> dict[str, Scores]:
-    """What `dred evaluate` found, by suite."""
-    found: dict[str, Scores] = {}
-    for path in sorted((run.path / "evaluation").glob("*.csv")):
-        for suite, scores in read_scores(path, run.seeds).items():
-            if suite in found:
-                raise DatasetError(
-                    f"{path} holds results of the suite {suite!r}, as another file beside it does. "
-                    "Keep the one that is right and remove the other."
-                )
-            found[suite] = scores
-    if not found:
-        raise ConfigError(
-            f"{run.path} is a run without evaluation: there are no results in "
-            f"{run.path / 'evaluation'}. A report needs to know how its agents did in levels. "
-            f"Evaluate it first, for example with `dred evaluate {run.path} --suite test.npz`."
-        )
-    return found
-
-
-def read_scores(path: Path, seeds: Sequence[int]) -> dict[str, Scores]:
-    """The results in one file, by suite: a row for each of these seeds, a column for each level."""
-    by_suite: dict[str, list[tuple[float, ...]]] = {}
-    with path.open(encoding="utf-8", newline="") as stream:
-        lines = csv.reader(stream)
-        if next(lines, None) != HEADER.split(","):
-            raise DatasetError(
-                f"{path} does not begin with the line {HEADER!r}, so it was not written by `dred "
-                "evaluate`. Move it elsewhere, or evaluate again."
-            )
-        for line in lines:
-            by_suite.setdefault(line[1] if len(line) > 1 else "", []).append(
-                read_line(line, f"{path}, line {lines.line_num}")
-            )
-    return {
-        suite: as_matrices(np.array(rows), seeds, f"{path}, suite {suite!r}")
-        for suite, rows in by_suite.items()
-    }
-
-
-def read_line(line: Sequence[str], where: str) -> tuple[float, ...]:
-    """The numbers in one line: seed, level, episode, solved, return."""
-    try:
-        numbers = tuple(float(line[place]) for place in (0, 2, 3, 4, 5))
-    except (ValueError, IndexError):
-        numbers = (float("nan"),)
-    if not np.isfinite(numbers).all():
-        raise DatasetError(
-            f"{where} is {','.join(line)!r}, which is not a seed, suite, level, episode, solved, "
-            "return and steps, all of them numbers but the suite. Evaluate again with `dred "
-            "evaluate`."
-        )
-    return numbers
-
-
-def as_matrices(
-    rows: Float[np.ndarray, "row 5"], seeds: Sequence[int], where: str
-) -> Scores:
-    """Means over episodes; stops unless every seed played every level equally often."""
-    seed, level, _, _, _ = rows.T
-    count = int(level.max()) + 1
-    episodes, rest = divmod(len(rows), count * len(seeds))
-    expected = np.repeat(np.arange(count), episodes)
-    matrices: list[np.ndarray] = []
-    for one in seeds:
-        mine = rows[seed == one]
-        order = np.argsort(mine[:, 1], kind="stable")
-        if rest or not np.array_equal(mine[order, 1], expected):
-            raise DatasetError(
-                f"{where}: not every seed of {list(seeds)} has {max(episodes, 1)} episodes in each "
-                f"of {count} levels; seed {one} has {len(mine)} lines. The evaluation was perhaps "
-                "interrupted. Run `dred evaluate` again."
-            )
-        matrices.append(mine[order][:, (4, 3)].reshape(count, episodes, 2).mean(axis=1))
-    both = np.stack(matrices)
-    return Scores(both[..., 0], both[..., 1], episodes)
-
-
 def check_suites(runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]) -> None:
-    """Stop unless all runs were evaluated on the same suites, of the same size."""
+    """Stop unless all runs were evaluated on the same suites, in the same way."""
     first = scores[runs[0].path]
     for run in runs[1:]:
         mine = scores[run.path]
@@ -225,13 +138,31 @@ def check_suites(runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]
                 "RUN --suite FILE.npz`, or remove what is too much from their folder evaluation/."
             )
         for name in first:
-            ours, theirs = first[name].returned.shape[1], mine[name].returned.shape[1]
-            if ours != theirs:
-                raise DatasetError(
-                    f"The suite {name!r} has {ours} levels in {runs[0].path} and {theirs} in "
-                    f"{run.path}, so these are different levels under the same name. Evaluate both "
-                    "runs again on one file."
-                )
+            check_suite(name, runs[0], first[name], run, mine[name])
+
+
+def check_suite(name: str, one: Run, ours: Scores, other: Run, theirs: Scores) -> None:
+    """Stop if a suite is not the same levels, or was played differently, in two runs."""
+    counts = ours.returned.shape[1], theirs.returned.shape[1]
+    digests = ours.task.get("digest"), theirs.task.get("digest")
+    if counts[0] != counts[1] or (None not in digests and digests[0] != digests[1]):
+        how = (
+            f"has {counts[0]} levels in {one.path} and {counts[1]} in {other.path}"
+            if counts[0] != counts[1]
+            else f"has the digest {str(digests[0])[:12]}… in {one.path} and "
+            f"{str(digests[1])[:12]}… in {other.path}"
+        )
+        raise DatasetError(
+            f"The suite {name!r} {how}, so these are different levels under the same name. "
+            "Evaluate both runs again on one file."
+        )
+    greedy = ours.task.get("greedy", False), theirs.task.get("greedy", False)
+    if greedy[0] != greedy[1]:
+        raise ConfigError(
+            f"The suite {name!r} was played with --greedy in one of {one.path} and {other.path} "
+            "and without in the other, so their results cannot be compared. Evaluate both in the "
+            "same way."
+        )
 
 
 def missing_where(
@@ -256,9 +187,7 @@ def group(runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]) -> t
     return tuple(join(name, by_name[name], scores) for name in names)
 
 
-def join(
-    name: str, runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]
-) -> Method:
+def join(name: str, runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]) -> Method:
     """One method from its runs, which must differ in nothing but their seeds."""
     check_seeds(name, runs)
     check_settings(name, runs)
@@ -267,7 +196,7 @@ def join(
         suite: Scores(
             np.concatenate([scores[run.path][suite].returned for run in runs]),
             np.concatenate([scores[run.path][suite].solved for run in runs]),
-            min(scores[run.path][suite].episodes for run in runs),
+            scores[runs[0].path][suite].task,
         )
         for suite in sorted(scores[runs[0].path], key=suite_place)
     }
@@ -349,20 +278,14 @@ def find_suites(
 
 
 def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelDataset | None, str]:
-    """The levels of this name, from the files that runs were trained with, or why there are none.
-
-    A name is that of a file without its ending, as `dred evaluate` has it, or that under which
-    `run.json` lists the file.
-    """
-    why = "no run.json names their file"
-    for wanted in dict.fromkeys(
-        (Path(facts["path"]), facts["digest"])
-        for by_stem in (True, False)
+    """The levels of this name that runs were evaluated on or given, or why there are none."""
+    why = "no run says where they are"
+    for path, digest in dict.fromkeys(
+        place
+        for places in (beside_results, given_to_train)
         for run in runs
-        for key, facts in run.facts.get("levels", {}).items()
-        if (Path(facts["path"]).stem if by_stem else key) == name
+        for place in places(run, name)
     ):
-        path, digest = wanted
         try:
             levels = load(path)
         except DatasetError:
@@ -374,6 +297,23 @@ def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelDataset | None, st
     return None, why
 
 
+def beside_results(run: Run, name: str) -> list[tuple[Path, str]]:
+    """The file of levels that an evaluation left, with the digest that it should have."""
+    path = run.path / "evaluation" / f"{name}.npz"
+    digest = read_task(path.with_suffix(".json")).get("digest")
+    return [(path, digest)] if digest and path.exists() else []
+
+
+def given_to_train(run: Run, name: str) -> list[tuple[Path, str]]:
+    """Files of this name, or listed under it, in `run.json`."""
+    listed = run.facts.get("levels", {})
+    return [
+        (Path(facts["path"]), facts["digest"])
+        for key, facts in listed.items()
+        if name in (Path(facts["path"]).stem, key)
+    ]
+
+
 def optimal_of(levels: LevelDataset) -> Float[np.ndarray, " level"]:
     """The highest return that each level allows."""
     import jax
@@ -381,6 +321,13 @@ def optimal_of(levels: LevelDataset) -> Float[np.ndarray, " level"]:
     limit = time_limit(*levels.shape)
     best = jax.jit(lambda batch: optimal_returns(batch, limit))(levels.levels)
     return np.asarray(best, np.float64)
+
+
+def updates_done(trainings: Iterable[Training]) -> int:
+    """Updates that the metrics of all these agents speak of."""
+    return min(
+        max((int(row["update"]) for row in training.metrics), default=0) for training in trainings
+    )
 
 
 def describe(methods: Sequence[Method]) -> list[str]:
@@ -393,15 +340,30 @@ def describe(methods: Sequence[Method]) -> list[str]:
             "there are no intervals and no tests for it."
         )
     for method in methods:
-        for run in method.runs:
-            done = max((int(row["update"]) for row in run.metrics()), default=0)
-            if done < run.config.num_updates:
-                notes.append(
-                    f"{run.path.name} ({method.name}) is not finished: {done} of "
-                    f"{run.config.num_updates} updates are done."
-                )
+        notes += progress_notes(method)
     budgets = {method.name: method.config.num_updates for method in methods}
     if len(set(budgets.values())) > 1:
         shown = ", ".join(f"{name} {updates}" for name, updates in budgets.items())
         notes.append(f"Methods were trained for different numbers of updates: {shown}.")
+    return notes
+
+
+def progress_notes(method: Method) -> list[str]:
+    """Which runs of a method are not finished, and which suites show older agents."""
+    wanted, everywhere = method.config.num_updates, updates_done(method.trainings)
+    notes: list[str] = []
+    for run in method.runs:
+        done = updates_done(one for one in method.trainings if one.run == run)
+        if done < wanted:
+            notes.append(
+                f"{run.path.name} ({method.name}) is not finished: {done} of {wanted} updates are "
+                "done."
+            )
+    for suite, scores in method.scores.items():
+        then = int(scores.task.get("update", everywhere))
+        if then < everywhere:
+            notes.append(
+                f"{method.name} was evaluated on {suite} after {then} updates, but {everywhere} "
+                "are done. Evaluate again to see the newest agents."
+            )
     return notes

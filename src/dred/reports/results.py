@@ -25,7 +25,8 @@ from dred.evaluation.statistics import (
     solved_rate,
     stratified_bootstrap,
 )
-from dred.reports.gather import Material, Method, Scores, Suite
+from dred.reports.gather import Material, Method, Suite
+from dred.reports.scores import Scores
 
 
 class Aggregate(NamedTuple):
@@ -33,10 +34,11 @@ class Aggregate(NamedTuple):
 
     key: str
     label: str
-    percent: bool
-    higher_is_better: bool
     of: Callable[[Scores], Float[np.ndarray, "run level"]]
     statistic: Callable[[Suite], Statistic | None]  # None if the suite's levels are not known
+    percent: bool = False
+    higher_is_better: bool = True
+    headline: bool = True  # shown, not only written to files
 
 
 def gap_of(suite: Suite) -> Statistic | None:
@@ -44,20 +46,25 @@ def gap_of(suite: Suite) -> Statistic | None:
     return None if suite.optimal is None else partial(optimality_gap, best=suite.optimal)
 
 
+def returned(scores: Scores) -> Float[np.ndarray, "run level"]:
+    """What most aggregates are about."""
+    return scores.returned
+
+
 AGGREGATES = (
-    Aggregate("mean_return", "Mean return", False, True, lambda s: s.returned, lambda _: mean),
+    Aggregate("mean_return", "Mean return", returned, lambda _: mean),
+    Aggregate("interquartile_mean", "IQM", returned, lambda _: interquartile_mean),
+    Aggregate("optimality_gap", "Optimality gap", returned, gap_of, higher_is_better=False),
     Aggregate(
-        "interquartile_mean", "IQM", False, True, lambda s: s.returned, lambda _: interquartile_mean
+        "solved_rate", "Solved", lambda scores: scores.solved, lambda _: solved_rate, percent=True
     ),
-    Aggregate("optimality_gap", "Optimality gap", False, False, lambda s: s.returned, gap_of),
-    Aggregate("solved_rate", "Solved", True, True, lambda s: s.solved, lambda _: solved_rate),
+    Aggregate("cvar_10", "CVaR, worst 10 %", returned, lambda _: conditional_value_at_risk),
     Aggregate(
-        "cvar_10",
-        "CVaR, worst 10 %",
-        False,
-        True,
-        lambda s: s.returned,
-        lambda _: conditional_value_at_risk,
+        "cvar_1",
+        "CVaR, worst 1 %",
+        returned,
+        lambda _: partial(conditional_value_at_risk, share=0.01),
+        headline=False,
     ),
 )
 
@@ -102,9 +109,7 @@ def compared(
     assert statistic is not None
     scores = {m.name: aggregate.of(m.scores[suite.name]) for m in material.methods}
     alone = {name: by_run(statistic, matrix) for name, matrix in scores.items()}
-    best = not_worse_than_best(
-        alone, higher_is_better=aggregate.higher_is_better, none_if_all=True
-    )
+    best = not_worse_than_best(alone, higher_is_better=aggregate.higher_is_better, none_if_all=True)
     return {
         name: Result(estimate(statistic, matrix, seed=seed), alone[name], name in best)
         for name, matrix in scores.items()

@@ -44,6 +44,15 @@ def policies_of(run: Run) -> list[ActorCritic]:
     ]
 
 
+def newest_update(run: Run) -> int:
+    """The number of updates in the newest checkpoint that is whole."""
+    arrays = checkpoint.read_latest(run.checkpoints)
+    if arrays is None:
+        raise nothing_saved(run)
+    found = next(array for name, array in arrays.items() if name.endswith(".num_updates"))
+    return int(found[0])
+
+
 class SavedBuffer(NamedTuple):
     """The levels of a buffer, the likeliest first, and what is known of each."""
 

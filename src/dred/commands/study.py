@@ -1,0 +1,169 @@
+"""`dred study`: methods × seeds, from nothing to the report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from dred.errors import ConfigError, DredError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from dred.studies.jobs import Job
+    from dred.studies.study import Study
+
+File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml")]
+
+
+@dataclass(frozen=True)
+class RunStudy:
+    """Do all that is missing of a study: levels, generator, runs, evaluations, report.
+
+    It can be stopped at any moment; the same command goes on. What is finished is not done again.
+
+    For example:
+      dred study run studies/laptop.toml
+      dred study run studies/paper.toml --on ray --cpus 2
+    """
+
+    file: File
+    """The study."""
+    on: Literal["local", "ray"] = "local"
+    """Here, one job after the other, or on a Ray cluster that shares the study's folder."""
+    cpus: float = 2.0
+    """Ray: processors for each job."""
+    gpus: float = 0.0
+    """Ray: accelerators for each job; a part of one is possible."""
+    seed: int = 0
+    """Accepted for uniformity; the study names its seeds."""
+
+    def run(self) -> None:
+        """Run it."""
+        from dred.studies.jobs import preparations, runs_of, sweep_away_unbegun
+        from dred.studies.local import alone, run_here
+        from dred.studies.study import read_study
+
+        study = read_study(self.file)
+        first, runs = preparations(study), runs_of(study)
+        for job in runs:
+            job.check()
+        with alone(study):
+            for job in runs:
+                sweep_away_unbegun(job)
+            failures = run_here(first, say)
+            if failures:
+                raise failures[0]
+            failures = self._do(runs)
+        report_of(study)
+        if failures:
+            raise DredError(f"{len(failures)} of {len(runs)} runs failed. The first: {failures[0]}")
+
+    def _do(self, jobs: "Sequence[Job]") -> "Sequence[DredError]":
+        if self.on == "ray":
+            from dred.studies.cluster import run_on_ray
+
+            return run_on_ray(jobs, say, cpus=self.cpus, gpus=self.gpus)
+        from dred.studies.local import run_here
+
+        return run_here(jobs, say)
+
+
+@dataclass(frozen=True)
+class StudyStatus:
+    """Show how far a study is.
+
+    For example:
+      dred study status studies/laptop.toml
+      dred study status studies/laptop.toml --watch
+    """
+
+    file: File
+    """The study."""
+    watch: bool = False
+    """Keep showing, until it is finished or you press Ctrl-C."""
+    seed: int = 0
+    """Accepted for uniformity."""
+
+    def run(self) -> None:
+        """Show a table."""
+        import time
+
+        from rich.console import Console
+        from rich.live import Live
+
+        from dred.studies.jobs import preparations, runs_of
+        from dred.studies.study import read_study
+
+        study = read_study(self.file)
+        if not self.watch:
+            Console().print(status_table(study))
+            return
+        with Live(status_table(study), refresh_per_second=1) as live:
+            while any(job.state() != "finished" for job in [*preparations(study), *runs_of(study)]):
+                time.sleep(2)
+                live.update(status_table(study))
+
+
+@dataclass(frozen=True)
+class StudyReport:
+    """Make the report of a study from the runs that are finished.
+
+    For example:
+      dred study report studies/laptop.toml
+    """
+
+    file: File
+    """The study."""
+    seed: int = 0
+    """Decides the resamples of intervals."""
+
+    def run(self) -> None:
+        """Write it."""
+        from dred.studies.study import read_study
+
+        report_of(read_study(self.file), seed=self.seed)
+
+
+def say(job: "Job", what: str) -> None:
+    """Tell of a job."""
+    print(f"{job.name} {what}", flush=True)
+
+
+def report_of(study: "Study", *, seed: int = 0) -> None:
+    """Write the report from the runs that are finished."""
+    from dred.commands.report import Report
+    from dred.studies.jobs import runs_of
+
+    finished = tuple(job.run.path for job in runs_of(study) if job.state() == "finished")
+    if not finished:
+        raise ConfigError(
+            f"No run of {study.path} is finished yet. `dred study run` does what is missing."
+        )
+    Report(finished, out=study.report, seed=seed).run()
+
+
+def status_table(study: "Study") -> "Table":
+    """A row per job: how far it is, and how well its agent does."""
+    from rich.table import Table
+
+    from dred.studies.jobs import preparations, runs_of
+
+    table = Table("job", "state", "updates", "solved, train", "held out", title=str(study.path))
+    for job in preparations(study):
+        table.add_row(job.name, job.state(), "", "", "")
+    for job in runs_of(study):
+        rows = job.run.metrics() if job.has_begun else []
+        total = study.train_config(job.method).num_updates
+        done = int(rows[-1]["update"]) if rows else 0
+        solved = [
+            next((f"{row[name]:.1%}" for row in reversed(rows) if name in row), "")
+            for name in ("solved_rate/train", "solved_rate/test")
+        ]
+        table.add_row(job.name, job.state(), f"{done} of {total}", *solved)
+    return table
+
+
+VERBS = {"run": RunStudy, "status": StudyStatus, "report": StudyReport}

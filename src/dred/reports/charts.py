@@ -1,0 +1,228 @@
+"""The figures of reports, readable on light and on dark pages."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from dred.evaluation.statistics import Interval
+from dred.reports.curves import Curve
+from dred.reports.figures import STYLE
+
+METHOD_COLOURS = {
+    "vae-dred": "#d6336c",
+    "resample-dred": "#a0714f",
+    "el-dred": "#cf6a1c",
+    "plr": "#3b82c4",
+    "uniform": "#808691",
+    "dr": "#a38400",
+    "accel-d": "#4f9a3d",
+    "accel": "#1f9a8c",
+    "rplr": "#8f6cc9",
+}
+MARKERS = "osDv^PX*<>"
+INK = "#6f7680"  # replaced by the colour of the text around it
+LIGHT_INK, DARK_INK = "#2b3138", "#d5dae0"
+REPORT_STYLE: Any = {
+    **STYLE,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "font.size": 10,
+    "grid.color": INK,
+    "legend.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+LINE, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d\d)\d+")  # a hundredth is enough
+
+
+class Bar(NamedTuple):
+    """One method in a panel: its value, two intervals, and what each run alone gives."""
+
+    name: str
+    value: float
+    inner: Interval
+    outer: Interval
+    dots: tuple[float, ...] = ()
+
+
+class BarPanel(NamedTuple):
+    """Methods one below the other."""
+
+    title: str
+    bars: tuple[Bar, ...]
+    percent: bool = False
+    reference: float | None = None
+    limits: tuple[float, float] | None = None
+
+
+class LinePanel(NamedTuple):
+    """A metric over training."""
+
+    title: str
+    curves: Mapping[str, Curve]  # by method
+    percent: bool = False
+    reference: float | None = None  # a dashed line
+    limits: tuple[float | None, float | None] | None = None
+
+
+def colour_of(name: str) -> str:
+    """The colour of a method: its own, or one that depends on its name only."""
+    if name in METHOD_COLOURS:
+        return METHOD_COLOURS[name]
+    palette = tuple(METHOD_COLOURS.values())
+    return palette[sum(name.encode()) % len(palette)]
+
+
+def marker_of(name: str) -> str:
+    """The marker of a method, so that colour is not all that tells it."""
+    names = list(METHOD_COLOURS)
+    place = names.index(name) if name in names else sum(name.encode())
+    return MARKERS[place % len(MARKERS)]
+
+
+def room() -> ConstrainedLayoutEngine:
+    """A layout with some room between panels."""
+    return ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
+
+
+def draw_bars(panels: Sequence[BarPanel], *, columns: int, all_named: bool = False) -> Figure:
+    """Intervals: a thick one, a thin one, a tick at the value, and a dot for each run."""
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    most = max(len(panel.bars) for panel in panels)
+    height = 0.75 + 0.3 * most
+    each = 2.9 if all_named else 2.35
+    width = 4.2 if columns == 1 else 1.1 + each * columns
+    with rc_context(REPORT_STYLE):
+        figure = Figure(figsize=(width, height * rows), layout=room())
+        for place, panel in enumerate(panels):
+            axis = figure.add_subplot(rows, columns, place + 1)
+            bar_panel(axis, panel, named=all_named or place % columns == 0)
+    return figure
+
+
+def bar_panel(axis: Any, panel: BarPanel, *, named: bool) -> None:  # noqa: ANN401  (Matplotlib's)
+    """Draw one panel of intervals."""
+    for place, bar in enumerate(panel.bars):
+        colour = colour_of(bar.name)
+        if bar.inner.low == bar.inner.low:  # not NaN
+            for (low, high), size, alpha in ((bar.outer, 0.3, 0.4), (bar.inner, 0.62, 0.75)):
+                axis.barh(place, high - low, left=low, height=size, color=colour, alpha=alpha)
+            axis.vlines(bar.value, place - 0.4, place + 0.4, color=INK, linewidth=2)
+        else:
+            axis.plot(bar.value, place, "o", color=colour, markersize=7)
+        axis.plot(bar.dots, [place] * len(bar.dots), "o", color=INK, markersize=2.6, alpha=0.8)
+    axis.set_yticks(range(len(panel.bars)), [bar.name for bar in panel.bars] if named else [])
+    axis.set_ylim(len(panel.bars) - 0.4, -0.6)
+    axis.grid(axis="y", visible=False)
+    axis.tick_params(axis="y", length=0)
+    axis.spines["left"].set_visible(False)
+    axis.locator_params(axis="x", nbins=4)
+    if panel.percent:
+        axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if panel.limits:
+        axis.set_xlim(*panel.limits)
+    if panel.reference is not None:
+        axis.axvline(panel.reference, color=INK, linestyle="--", linewidth=1)
+    axis.set_title(panel.title, loc="left")
+
+
+def draw_lines(panels: Sequence[LinePanel], *, columns: int) -> Figure:
+    """Means over seeds with bands of one standard error, and one legend for all panels."""
+    columns = min(columns, len(panels))
+    rows = -(-len(panels) // columns)
+    with rc_context(REPORT_STYLE):
+        figure = Figure(figsize=(4.1 * columns, 2.75 * rows + 0.4), layout=room())
+        handles: dict[str, Any] = {}
+        for place, panel in enumerate(panels):
+            axis = figure.add_subplot(rows, columns, place + 1)
+            handles = {**line_panel(axis, panel), **handles}
+            if place >= len(panels) - columns:
+                axis.set_xlabel("updates")
+        names = [name for name in METHOD_COLOURS if name in handles]
+        names += [name for name in handles if name not in names]
+        figure.legend(
+            [handles[name] for name in names],
+            names,
+            loc="outside upper left",
+            ncols=min(len(names), 3 if columns == 1 else 9),
+            columnspacing=1.4,
+            handlelength=1.6,
+        )
+    return figure
+
+
+def line_panel(axis: Any, panel: LinePanel) -> dict[str, Any]:  # noqa: ANN401  (Matplotlib's)
+    """Draw one panel of curves; the lines by method."""
+    handles: dict[str, Any] = {}
+    for name, whole in panel.curves.items():
+        updates, mean, error = thin(whole)
+        colour = colour_of(name)
+        (handles[name],) = axis.plot(
+            updates,
+            mean,
+            color=colour,
+            linewidth=1.8,
+            marker=marker_of(name),
+            markersize=4.5,
+            markevery=max(1, len(updates) // 6),
+        )
+        if error is not None:
+            axis.fill_between(updates, mean - error, mean + error, color=colour, alpha=0.22, lw=0)
+    if panel.reference is not None:
+        axis.axhline(panel.reference, color=INK, linestyle="--", linewidth=1)
+    if panel.percent:
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    if panel.limits:
+        axis.set_ylim(*panel.limits)
+    axis.locator_params(axis="x", nbins=5)
+    axis.xaxis.set_major_formatter(FuncFormatter(thousands))
+    axis.set_title(panel.title, loc="left")
+    return handles
+
+
+def thousands(value: float, _: object = None) -> str:
+    """A tick: 5000 as 5k."""
+    return f"{value / 1000:g}k" if abs(value) >= 1000 else f"{value:g}"
+
+
+def thin(curve: Curve, *, most: int = 80) -> Curve:
+    """A curve with fewer points, the last one among them."""
+    step = -(-len(curve.updates) // most)
+    first = (len(curve.updates) - 1) % step
+    error = None if curve.error is None else curve.error[first::step]
+    return Curve(curve.updates[first::step], curve.mean[first::step], error)
+
+
+def to_svg(figure: Figure) -> str:
+    """A figure as SVG whose ink is dark on light pages and light on dark ones."""
+    stream = io.StringIO()
+    with rc_context(REPORT_STYLE):
+        figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
+    svg = stream.getvalue().replace(INK, "currentColor")
+    return with_ink(LINE.sub(lambda found: DIGITS.sub(r"\1", found[0]), svg))
+
+
+def with_ink(svg: str) -> str:
+    """Give an SVG that draws in `currentColor` a colour for light and for dark surroundings."""
+    style = (
+        f"<style>svg{{color:{LIGHT_INK}}}"
+        f"@media (prefers-color-scheme:dark){{svg{{color:{DARK_INK}}}}}</style>"
+    )
+    before, opening, rest = svg.partition("<svg ")
+    attributes, _, content = rest.partition(">")
+    return f'{before}{opening}color="{INK}" {attributes}>{style}{content}'

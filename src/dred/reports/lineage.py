@@ -1,0 +1,116 @@
+"""What a buffer holds, and which levels its levels were made from."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dred.errors import DatasetError
+from dred.levels.dataset import LevelDataset, load
+from dred.levels.level import Level
+from dred.reports.gather import Method, Training
+from dred.reports.pictures import Picture, picture_of
+
+MOST_FILES = 200  # of saved levels, in which ancestors are looked for
+
+
+class Kept(NamedTuple):
+    """A level that was in a buffer, and what was known of it."""
+
+    level: Level
+    made_by: str
+    facts: Mapping[str, float | None]  # probability, score, number, parent, generation, birth
+
+
+class Shown(NamedTuple):
+    """The likeliest levels of one agent's buffer, and how the most derived of them came about."""
+
+    training: Training
+    update: int
+    kept: tuple[Kept, ...]
+    lines: tuple[tuple[Kept, ...], ...]  # from the first ancestor that is known to the level itself
+
+
+def saved_buffers(training: Training) -> list[tuple[int, Path]]:
+    """The files of levels that one agent's training left, with their updates, oldest first."""
+    pattern = f"update-*-seed-{training.seed}.npz"
+    found = sorted((training.run.path / "levels").glob(pattern))
+    return [(int(path.name.split("-")[1]), path) for path in found]
+
+
+def read_kept(path: Path) -> list[Kept]:
+    """The levels in such a file, the likeliest first; none if it cannot be read."""
+    try:
+        levels = load(path)
+    except DatasetError:
+        return []
+    facts: dict[str, Any] = dict(levels.meta)
+    names = ("probability", "score", "number", "parent", "generation", "birth")
+    columns = {name: facts.get(name, [None] * len(levels)) for name in names}
+    return [
+        Kept(level, str(levels.structure[i]), {name: columns[name][i] for name in names})
+        for i, level in enumerate(levels)
+    ]
+
+
+def buffer_of(
+    method: Method, dataset: LevelDataset | None, *, most: int = 12, deepest: int = 2
+) -> Shown | None:
+    """What a method's first agent would replay at the end; None if nothing was saved."""
+    training = method.trainings[0]
+    files = saved_buffers(training)
+    if not files:
+        return None
+    update, newest = files[-1]
+    kept = read_kept(newest)
+    if not kept:
+        return None
+    known = ancestors_of(files, dataset if method.config.method.begins_with == "dataset" else None)
+    by_depth = sorted(kept, key=lambda one: -(one.facts["generation"] or 0))
+    chains = [line_of(one, known) for one in by_depth[:deepest] if one.facts["generation"]]
+    return Shown(training, update, tuple(kept[:most]), tuple(chains))
+
+
+def ancestors_of(
+    files: Sequence[tuple[int, Path]], dataset: LevelDataset | None
+) -> dict[int, Kept]:
+    """Every level that was ever saved, by its number; those of the dataset have the first ones."""
+    known: dict[int, Kept] = {}
+    if dataset is not None:
+        known = {
+            i: Kept(level, "dataset", {"number": i, "parent": -1, "generation": 0})
+            for i, level in enumerate(dataset)
+        }
+    for _, path in files[-MOST_FILES:]:
+        known |= {
+            int(one.facts["number"]): one
+            for one in read_kept(path)
+            if one.facts["number"] is not None
+        }
+    return known
+
+
+def line_of(one: Kept, known: Mapping[int, Kept], *, longest: int = 6) -> tuple[Kept, ...]:
+    """A level after those it was made from, as far back as they are known."""
+    line = [one]
+    while len(line) < longest:
+        parent = line[0].facts["parent"]
+        if parent is None or parent < 0 or int(parent) not in known:
+            break
+        line.insert(0, known[int(parent)])
+    return tuple(line)
+
+
+def captioned(one: Kept) -> Picture:
+    """A level of a buffer with its lineage in words."""
+    facts = one.facts
+    number, parent = facts.get("number"), facts.get("parent")
+    title = f"{one.made_by}" + ("" if number is None else f" · no. {int(number)}")
+    lines: list[str] = []
+    if facts.get("score") is not None:
+        lines.append(f"score {facts['score']:.3g}")
+    if facts.get("probability") is not None:
+        lines.append(f"{100 * float(facts['probability'] or 0):.2g} % of draws")
+    if facts.get("generation"):
+        origin = "" if parent is None or parent < 0 else f" from no. {int(parent)}"
+        lines.append(f"generation {int(facts['generation'] or 0)}{origin}")
+    return Picture(picture_of(one.level), title, tuple(lines))

@@ -1,0 +1,459 @@
+"""Tables, each as CSV with all digits, as Markdown and as HTML."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dred.evaluation.statistics import Estimate, Interval, not_worse_than_best
+from dred.levels.metrics import level_metrics
+from dred.reports.curves import at_the_end
+from dred.reports.gather import Material, Method
+from dred.reports.results import (
+    AGGREGATES,
+    Aggregate,
+    Improvement,
+    Result,
+    Results,
+    deviation,
+)
+
+Value = str | int | float
+NOTHING = "–"
+
+
+class Cell(NamedTuple):
+    """What is shown at one place of a table."""
+
+    main: str
+    extra: str = ""  # in smaller print
+    bold: bool = False
+    share: float | None = None  # 0 to 1: colours the cell
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what is shown, and the numbers behind it."""
+
+    name: str
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    data_header: tuple[str, ...]
+    data: tuple[tuple[Value, ...], ...]
+    note: str = ""
+
+
+def to_csv(table: Table) -> str:
+    """The numbers behind a table, with all their digits; NaN is left empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(table.data_header)
+    for row in table.data:
+        writer.writerow(
+            ["" if isinstance(value, float) and math.isnan(value) else value for value in row]
+        )
+    return stream.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """A table as Markdown."""
+    lines = [
+        f"# {table.title}",
+        "",
+        f"| {' | '.join(map(plain, table.header))} |",
+        f"|{'---|' * len(table.header)}",
+        *(f"| {' | '.join(map(markdown_cell, row))} |" for row in table.rows),
+    ]
+    if table.note:
+        lines += ["", table.note]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_cell(cell: Cell) -> str:
+    """One place of a Markdown table."""
+    main = f"**{plain(cell.main)}**" if cell.bold else plain(cell.main)
+    return f"{main} ({plain(cell.extra)})" if cell.extra else main
+
+
+def plain(text: str) -> str:
+    """Text that cannot end a place of a Markdown table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def to_html(table: Table, *, with_note: bool = True) -> str:
+    """A table as HTML; the first column names the rows."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.header)
+    body = "".join(
+        f"<tr>{''.join(html_cell(cell, first=place == 0) for place, cell in enumerate(row))}</tr>"
+        for row in table.rows
+    )
+    note = f'<p class="note">{escape(table.note)}</p>' if table.note and with_note else ""
+    title = escape(table.title)
+    return (
+        f'<p class="caption">{title}</p><div class="scroll" role="region" tabindex="0" '
+        f'aria-label="{title}"><table aria-label="{title}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>{note}"
+    )
+
+
+def html_cell(cell: Cell, *, first: bool) -> str:
+    """One place of an HTML table."""
+    main = f"<strong>{escape(cell.main)}</strong>" if cell.bold else escape(cell.main)
+    extra = f'<span class="extra">{escape(cell.extra)}</span>' if cell.extra else ""
+    if first:
+        return f'<th scope="row">{main}{extra}</th>'
+    shade = "" if cell.share is None else f' style="--share:{abs(cell.share - 0.5) * 2:.2f}"'
+    side = "" if cell.share is None else f' class="{"wins" if cell.share > 0.5 else "loses"}"'
+    return f"<td{side}{shade}>{main}{extra}</td>"
+
+
+def number(value: float, *, percent: bool = False) -> str:
+    """A number as tables show it."""
+    if math.isnan(value):
+        return NOTHING
+    return f"{100 * value:.1f}\u00a0%" if percent else f"{value + 0.0:.3f}"
+
+
+def between(interval: Interval, *, percent: bool = False) -> str:
+    """An interval as tables show it; empty if it is not known."""
+    if math.isnan(interval.low):
+        return ""
+    low, high = (number(end, percent=percent).removesuffix("\u00a0%") for end in interval)
+    return f"{low} to {high}"
+
+
+def plus_minus(values: Float[np.ndarray, " run"], *, percent: bool = False) -> str:
+    """Mean ± standard deviation over runs, as in the paper."""
+    if not len(values):
+        return NOTHING
+    scale = 100 if percent else 1
+    middle, spread = scale * float(values.mean()), scale * deviation(values)
+    digits = 1 if percent or abs(middle) >= 10 else 2
+    shown = f"{middle + 0.0:.{0 if abs(middle) >= 1000 else digits}f}"
+    return shown if math.isnan(spread) else f"{shown} ± {spread:.{digits}f}"
+
+
+BOLD = (
+    "Bold: best, or not significantly different from the best (Welch's test, p < 0.05); "
+    "none if that would be all."
+)
+
+
+LOWEST = (
+    f" {BOLD.replace('best', 'lowest')} Uniform draws from the dataset have no shift by definition "
+    "and are not compared in it."
+)
+
+
+def summary(material: Material, results: Results, suite: str) -> Table:
+    """All aggregates of one suite: a row for each method."""
+    known = [one for one in AGGREGATES if one.key in results[suite]]
+    rows: list[tuple[Cell, ...]] = []
+    data: list[tuple[Value, ...]] = []
+    for method in material.methods:
+        mine = [results[suite][one.key][method.name] for one in known]
+        levels = method.scores[suite].returned.shape[1]
+        rows.append(
+            (
+                Cell(method.name, seeds_of(method)),
+                *(
+                    summary_cell(one, result)
+                    for one, result in zip(known, mine, strict=True)
+                    if one.headline
+                ),
+            )
+        )
+        data += [
+            (method.name, len(method.trainings), levels, one.key, *numbers_of(result))
+            for one, result in zip(known, mine, strict=True)
+        ]
+    return Table(
+        f"summary-{suite}",
+        f"Suite {suite}",
+        ("Method", *(heading(one) for one in known if one.headline)),
+        tuple(rows),
+        ("method", "seeds", "levels", "aggregate", *NUMBERS),
+        tuple(data),
+        f"Small print: 95 % interval from resampled runs. {BOLD} CVaR is judged by the episodes "
+        "that chose its levels, so chance makes it too low, and its interval even more so.",
+    )
+
+
+NUMBERS = ("value", "deviation", "low_95", "high_95", "low_99", "high_99", "is_best")
+
+
+def numbers_of(result: Result) -> tuple[Value, ...]:
+    """A result with all its digits."""
+    value, spread, intervals = result.estimate
+    return (value, spread, *intervals[0.95], *intervals[0.99], int(result.is_best))
+
+
+def heading(aggregate: Aggregate) -> str:
+    """What a column is called, with the direction that is better."""
+    return f"{aggregate.label} {'↑' if aggregate.higher_is_better else '↓'}"
+
+
+def summary_cell(aggregate: Aggregate, result: Result) -> Cell:
+    """A value, its interval, and bold if it is among the best."""
+    return Cell(
+        number(result.estimate.value, percent=aggregate.percent),
+        between(result.estimate.intervals[0.95], percent=aggregate.percent),
+        result.is_best,
+    )
+
+
+def seeds_of(method: Method) -> str:
+    """How many agents there are."""
+    count = len(method.trainings)
+    return f"{count} seed" if count == 1 else f"{count} seeds"
+
+
+def by_suite(material: Material, results: Results, key: str) -> Table:
+    """One aggregate in the form of the paper's tables: suites × methods, mean ± deviation."""
+    aggregate = next(one for one in AGGREGATES if one.key == key)
+    rows: list[tuple[Cell, ...]] = []
+    data: list[tuple[Value, ...]] = []
+    for suite in material.suites:
+        mine = results[suite.name][key]
+        rows.append(
+            (
+                Cell(suite.name, f"{suite.count} levels"),
+                *(
+                    Cell(
+                        plus_minus(mine[m.name].by_run, percent=aggregate.percent),
+                        "",
+                        mine[m.name].is_best,
+                    )
+                    for m in material.methods
+                ),
+            )
+        )
+        data += [
+            (
+                suite.name,
+                m.name,
+                len(m.trainings),
+                float(mine[m.name].by_run.mean()),
+                deviation(mine[m.name].by_run),
+                int(mine[m.name].is_best),
+            )
+            for m in material.methods
+        ]
+    unit = " in per cent" if aggregate.percent else ""
+    return Table(
+        key.replace("_", "-"),
+        f"{aggregate.label}{unit}, mean ± standard deviation over seeds",
+        ("Suite", *(m.name for m in material.methods)),
+        tuple(rows),
+        ("suite", "method", "seeds", "mean", "deviation", "is_best"),
+        tuple(data),
+        BOLD,
+    )
+
+
+class Row(NamedTuple):
+    """A metric at the end of training, as a row of a table."""
+
+    metric: str
+    label: str
+    percent: bool = False
+    lower_is_better: bool = False
+    about_draws: bool = False  # 0 by definition for a method that draws the dataset uniformly
+
+    def is_fixed(self, method: Method) -> bool:
+        """Whether the metric is 0 whatever the agent does, so that it is not compared."""
+        how = method.config.method
+        only_dataset = how.begins_with == "dataset" and how.new == how.after == "none"
+        return self.about_draws and only_dataset and how.primary.score == "uniform"
+
+
+GAPS = (
+    Row("gen_gap", "GenGap", lower_is_better=True),
+    Row("gen_gap_bound", "bound on GenGap"),
+    Row("shift_gap", "ShiftGap", lower_is_better=True, about_draws=True),
+    Row("jsd_distance", "JSD (distance)", lower_is_better=True, about_draws=True),
+    Row("jsd_divergence", "JSD (divergence)", lower_is_better=True, about_draws=True),
+    Row("mutual_information", "I(L; b), nats"),
+    Row("probe_accuracy", "accuracy of the level classifier", percent=True),
+)
+REPLAYED = (
+    Row("path", "steps from start to goal"),
+    Row("moss_density", "moss density", percent=True),
+    Row("lava_density", "lava density", percent=True),
+    Row("solvable_mass", "probability of a solvable level", percent=True),
+    Row("dataset_mass", "probability of a dataset level", percent=True),
+    Row("effective_levels", "effective number of levels"),
+)
+
+
+def at_end(material: Material, name: str, title: str, wanted: Sequence[Row]) -> Table:
+    """Metrics at the end of training: a row for each that some method has."""
+    there = [row for row in wanted if any(len(at_the_end(m, row.metric)) for m in material.methods)]
+    reference = dataset_values(material) if name == "replayed" else {}
+    rows: list[tuple[Cell, ...]] = []
+    data: list[tuple[Value, ...]] = []
+    for row in there:
+        values = {m.name: at_the_end(m, row.metric) for m in material.methods}
+        able = {m.name: values[m.name] for m in material.methods if not row.is_fixed(m)}
+        best = lowest(able) if row.lower_is_better else frozenset[str]()
+        known = [Cell(shown(reference.get(row.metric), row))] if reference else []
+        rows.append(
+            (
+                Cell(row.label + (", per cent" if row.percent else "")),
+                *known,
+                *(
+                    Cell(plus_minus(v, percent=row.percent), "", m in best)
+                    for m, v in values.items()
+                ),
+            )
+        )
+        data += [
+            (
+                row.metric,
+                m,
+                len(v),
+                float(v.mean()) if len(v) else math.nan,
+                deviation(v),
+                int(m in best),
+            )
+            for m, v in values.items()
+        ]
+    return Table(
+        name,
+        title,
+        (
+            "At the end of training",
+            *(["the dataset"] if reference else []),
+            *(m.name for m in material.methods),
+        ),
+        tuple(rows),
+        ("metric", "method", "seeds", "mean", "deviation", "is_best"),
+        tuple(data),
+        f"Mean ± standard deviation over seeds.{LOWEST if name == 'gaps' else ''}",
+    )
+
+
+def lowest(values: Mapping[str, Float[np.ndarray, "_"]]) -> frozenset[str]:
+    """The methods with the lowest mean, as in the paper."""
+    there = {name: runs for name, runs in values.items() if len(runs)}
+    if not there:
+        return frozenset()
+    return not_worse_than_best(there, higher_is_better=False, none_if_all=True)
+
+
+def dataset_values(material: Material) -> dict[str, float]:
+    """What the training levels themselves are like; empty if they are not known."""
+    if material.dataset is None:
+        return {}
+    metrics = level_metrics(material.dataset.levels)
+    return {
+        "path": float(np.nanmean(metrics.path)),
+        "moss_density": float(np.nanmean(metrics.moss_density)),
+        "lava_density": float(np.nanmean(metrics.lava_density)),
+        "solvable_mass": float(np.isfinite(metrics.path).mean()),
+        "dataset_mass": 1.0,
+        "effective_levels": float(len(material.dataset)),
+    }
+
+
+def shown(value: float | None, row: Row) -> str:
+    """A single number in a row."""
+    return NOTHING if value is None else plus_minus(np.array([value]), percent=row.percent)
+
+
+def improvement(material: Material, pairs: Iterable[Improvement], suite: str) -> Table:
+    """P(row beats column) on one suite."""
+    names = [method.name for method in material.methods]
+    found = {(p.better, p.other): p.estimate for p in pairs if p.suite == suite}
+    rows = tuple(
+        (
+            Cell(one),
+            *(improvement_cell(found.get((one, other))) for other in names),
+        )
+        for one in names
+    )
+    data = tuple(
+        (one, other, e.value, *e.intervals[0.95], *e.intervals[0.99])
+        for (one, other), e in found.items()
+    )
+    return Table(
+        f"improvement-{suite}",
+        f"Probability that a run of the row beats a run of the column in a level of {suite}",
+        ("Method", *names),
+        rows,
+        ("method", "other", "probability", "low_95", "high_95", "low_99", "high_99"),
+        data,
+        "By return; ties count half. Small print: 95 % interval from resampled runs. An interval "
+        "above 0.5 means that the row is better.",
+    )
+
+
+def improvement_cell(found: Estimate | None) -> Cell:
+    """A probability, coloured by how far from one half it is."""
+    if found is None:
+        return Cell(NOTHING)
+    return Cell(f"{found.value:.2f}", between(found.intervals[0.95]), share=found.value)
+
+
+def runs_table(material: Material) -> Table:
+    """Every run with its settings in short and the digests of its levels."""
+    header = ("Run", "Method", "Seeds", "Updates", "Status", "Training levels", "Digest")
+    rows: list[tuple[str, ...]] = []
+    for method in material.methods:
+        for run in method.runs:
+            facts = run.facts
+            train = facts.get("levels", {}).get("train", {})
+            rows.append(
+                (
+                    str(run.path),
+                    method.name,
+                    " ".join(map(str, run.seeds)),
+                    str(run.config.num_updates),
+                    str(facts.get("status", "")),
+                    str(train.get("path", NOTHING)),
+                    str(train.get("digest", NOTHING)),
+                )
+            )
+    return Table(
+        "runs",
+        "Runs",
+        header,
+        tuple(tuple(Cell(v[:12] + "…" if len(v) == 64 else v) for v in row) for row in rows),
+        tuple(name.lower().replace(" ", "_") for name in header),
+        tuple(rows),
+    )
+
+
+def settings_table(material: Material) -> Table:
+    """The settings in which methods differ."""
+    from dataclasses import asdict
+
+    names = tuple(method.name for method in material.methods)
+    flat = [dict(flattened(asdict(method.config))) for method in material.methods]
+    keys = list(dict.fromkeys(key for one in flat for key in one))
+    differing = [key for key in keys if len({one.get(key, NOTHING) for one in flat}) > 1]
+    rows = tuple((key, *(one.get(key, NOTHING) for one in flat)) for key in differing)
+    return Table(
+        "settings",
+        "Settings in which the methods differ",
+        ("Setting", *names),
+        tuple(tuple(map(Cell, row)) for row in rows),
+        ("setting", *names),
+        rows,
+    )
+
+
+def flattened(settings: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, str]]:
+    """Settings within settings, as names with dots."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flattened({str(k): v for k, v in value.items()}, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value)

@@ -1,0 +1,97 @@
+"""Writing a report: a folder that is there as a whole or not at all."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from dred.files import OutputError, cannot_write
+from dred.reports.content import Advance, Content, compute, steps_of
+from dred.reports.gather import Material, gather
+from dred.reports.page import page_of
+from dred.reports.tables import to_csv, to_markdown
+
+PARTS = {"report.html", "tables", "figures", "episodes"}
+
+
+def make_report(paths: Sequence[Path], out: Path, *, seed: int = 0, episodes: int = 2) -> Path:
+    """Read runs, and write their report; the page."""
+    check_place(out)
+    return write_report(compute(gather(paths), seed=seed, episodes=episodes), out)
+
+
+def check_place(out: Path) -> None:
+    """Stop before any work if the report could not be written there without loss."""
+    for folder in (out, partial(out)):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise OutputError(
+                f"{folder} is not a folder, so it is not replaced. Give another --out."
+            )
+        inside = {path.name for path in folder.iterdir()} if folder.exists() else set[str]()
+        foreign = sorted(inside - PARTS)
+        if foreign or (inside and folder == out and "report.html" not in inside):
+            what = f"it holds {foreign[0]!r}" if foreign else "it holds no report.html"
+            raise OutputError(
+                f"{folder} exists and is not just a former report: {what}. A report replaces only "
+                "a former report. Give a folder that does not exist yet as --out."
+            )
+
+
+def partial(out: Path) -> Path:
+    """Where a report grows before it gets its name."""
+    return out.with_name(f"{out.name}.partial")
+
+
+def write_report(content: Content, out: Path) -> Path:
+    """Write everything beside, then give it its name; a former report is replaced."""
+    growing = partial(out)
+    try:
+        shutil.rmtree(growing, ignore_errors=True)
+        write_parts(content, growing)
+        put_in_place(growing, out)
+    except OSError as error:
+        raise OutputError(cannot_write(out, error)) from error
+    finally:
+        shutil.rmtree(growing, ignore_errors=True)
+    return out / "report.html"
+
+
+def write_parts(content: Content, folder: Path) -> None:
+    """All files of a report."""
+    files = files_of(content)
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    page = page_of(content, sorted(files))
+    (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def files_of(content: Content) -> dict[str, bytes]:
+    """What lies beside the page, by name."""
+    files: dict[str, bytes] = {}
+    for table in content.tables.values():
+        files[f"tables/{table.name}.csv"] = to_csv(table).encode()
+        files[f"tables/{table.name}.md"] = to_markdown(table).encode()
+    for drawing in content.drawings.values():
+        files[f"figures/{drawing.name}.svg"] = drawing.wide.encode()
+    for method, several in content.episodes.items():
+        if not isinstance(several, str):
+            for one in several:
+                files[f"episodes/{method}-level-{one.level}.gif"] = one.gif
+    return files
+
+
+def put_in_place(growing: Path, out: Path) -> None:
+    """Rename; a former report stays until the new one is whole."""
+    if not out.exists():
+        os.rename(growing, out)
+        return
+    former = out.with_name(f"{out.name}.former")
+    shutil.rmtree(former, ignore_errors=True)
+    os.rename(out, former)
+    os.rename(growing, out)
+    shutil.rmtree(former, ignore_errors=True)
+
+
+__all__ = ["Advance", "Material", "check_place", "make_report", "steps_of", "write_report"]

@@ -1,0 +1,1 @@
+"""Studies: methods × seeds, run to the end whatever happens in between."""

@@ -1,0 +1,212 @@
+"""The jobs of a study: what each needs, whether it is done, and the commands that do it."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dred.errors import ConfigError, DredError
+from dred.generators.models import needs_fitted
+from dred.presets import METHODS
+from dred.runs import Run
+from dred.studies.study import Study
+
+State = Literal["waiting", "begun", "finished"]
+
+
+class JobError(DredError):
+    """A job that ended with an error."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work. It knows from the disk how far it is."""
+
+    study: Study
+    name: str
+
+    @property
+    def log(self) -> Path:
+        """Where its words go."""
+        return self.study.path / "logs" / f"{self.name}.txt"
+
+    def state(self) -> State:
+        """How far it is."""
+        raise NotImplementedError
+
+    def commands(self) -> list[list[str]]:
+        """What is still to do, as `dred` commands."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class MakeLevels(Job):
+    """Make a set of levels."""
+
+    source: str
+    target: Path
+
+    def state(self) -> State:
+        """Finished once the file is there."""
+        return "finished" if self.target.exists() else "waiting"
+
+    def commands(self) -> list[list[str]]:
+        """Make the set."""
+        return [["levels", "make", self.source, "--out", str(self.target)]]
+
+
+@dataclass(frozen=True)
+class FitGenerator(Job):
+    """Fit a generator to the training levels."""
+
+    def state(self) -> State:
+        """Finished once the folder has its name."""
+        if self.study.generator.exists():
+            return "finished"
+        partial = self.study.generator.with_name(f"{self.study.generator.name}.partial")
+        return "begun" if partial.exists() else "waiting"
+
+    def commands(self) -> list[list[str]]:
+        """Fit, or go on."""
+        study = self.study
+        levels, out = str(study.levels("train")), str(study.generator)
+        preset = study.config.generator_preset
+        return [["fit", "--levels", levels, "--out", out, "--preset", preset]]
+
+
+@dataclass(frozen=True)
+class TrainAndEvaluate(Job):
+    """One run: train it to the end, then evaluate it."""
+
+    method: str
+    seed: int
+
+    @property
+    def run(self) -> Run:
+        """Its folder."""
+        return Run(self.study.run_path(self.method, self.seed))
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the folder says what the run is; one that was killed before is none."""
+        return (self.run.path / "run.json").exists()
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether training is done."""
+        return self.has_begun and self.run.facts["status"] == "finished"
+
+    def state(self) -> State:
+        """Finished once all suites are evaluated."""
+        if not self.has_begun:
+            return "waiting"
+        return "finished" if self.is_trained and not self.missing_suites() else "begun"
+
+    def missing_suites(self) -> list[str]:
+        """The suites that were not evaluated yet, or on another checkpoint or otherwise."""
+        config, wanted = self.study.config, self.study.train_config(self.method).num_updates
+        return [
+            suite
+            for suite in config.suites
+            if not all(
+                is_evaluated(self.run.path / "evaluation" / f"{name}.json", wanted, config.episodes)
+                for name in names_in(suite)
+            )
+        ]
+
+    def commands(self) -> list[list[str]]:
+        """Train or go on, then evaluate what is missing."""
+        study, path = self.study, str(self.run.path)
+        todo: list[list[str]] = []
+        if not self.has_begun:
+            train = ["train", self.method, "--levels", str(study.levels("train")), "--out", path]
+            train += ["--held-out", str(study.levels("test")), "--preset", study.config.preset]
+            train += ["--seed", str(self.seed)]
+            if study.config.updates:
+                train += ["--updates", str(study.config.updates)]
+            if needs_fitted(METHODS[self.method]):
+                train += ["--generator", str(study.generator)]
+            todo.append(train)
+        elif not self.is_trained:
+            todo.append(["resume", path])
+        for suite in self.missing_suites():
+            levels = suite if suite == "paper" else str(study.path.parent / suite)
+            episodes = str(study.config.episodes)
+            todo.append(["evaluate", path, "--suite", levels, "--episodes", episodes])
+        return todo
+
+    def check(self) -> None:
+        """Stop if the run that is there was made with other settings than the study's."""
+        if self.has_begun and self.run.config != self.study.train_config(self.method):
+            raise ConfigError(
+                f"{self.run.path} was trained with other settings than {self.study.path.name} asks "
+                "for. Give the changed study another name (or another `out`), or remove that run."
+            )
+
+
+def names_in(suite: str) -> tuple[str, ...]:
+    """The names of the tables that a suite makes."""
+    return ("train", "test", "edge", "hardcore") if suite == "paper" else (Path(suite).stem,)
+
+
+def is_evaluated(path: Path, update: int, episodes: int) -> bool:
+    """Whether a table is there for this checkpoint."""
+    try:
+        task = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return False
+    return task["update"] == update and task["episodes"] == episodes
+
+
+def preparations(study: Study) -> list[Job]:
+    """What has to be done before the runs, in order."""
+    jobs: list[Job] = [
+        MakeLevels(study, f"levels-{name}", study.source(name), study.levels(name))
+        for name in ("train", "test")
+        if not study.source(name).endswith(".npz")
+    ]
+    return [*jobs, FitGenerator(study, "vae")] if study.needs_generator else jobs
+
+
+def runs_of(study: Study) -> list[TrainAndEvaluate]:
+    """The runs, in order."""
+    return [
+        TrainAndEvaluate(study, f"{method}-seed-{seed}", method, seed)
+        for method, seed in study.pairs
+    ]
+
+
+def do(job: Job) -> None:
+    """Do what is left of a job, each command in a process of its own; its words go to a log."""
+    job.log.parent.mkdir(parents=True, exist_ok=True)
+    while job.state() != "finished":
+        command = job.commands()[0]
+        with job.log.open("a", encoding="utf-8") as log:
+            print("$ dred", *command, file=log, flush=True)
+            words = [sys.executable, "-m", "dred.cli", *command]
+            code = subprocess.run(
+                words, stdout=log, stderr=subprocess.STDOUT, check=False
+            ).returncode
+        if code:
+            raise JobError(
+                f"{job.name} stopped with code {code}: {last_words(job.log)} All it said is in "
+                f"{job.log}. `dred study run` tries again from where it was."
+            )
+
+
+def last_words(log: Path) -> str:
+    """The last line of a log."""
+    lines = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def sweep_away_unbegun(job: TrainAndEvaluate) -> None:
+    """Remove the folder of a run that was killed before it said what it was."""
+    path = job.run.path
+    if path.exists() and not job.has_begun:
+        for inside in sorted(path.rglob("*"), reverse=True):
+            inside.rmdir() if inside.is_dir() else os.unlink(inside)
+        path.rmdir()

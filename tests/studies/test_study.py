@@ -1,0 +1,180 @@
+"""Studies as people have them: stopped anywhere, run again, finished once."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from dred.cli import main
+from dred.errors import ConfigError, DredError, UnknownNameError
+from dred.levels import make
+from dred.runs import Run
+from dred.studies.jobs import Job, JobError, preparations, runs_of
+from dred.studies.local import alone, run_here
+from dred.studies.study import read_study
+
+TINY = """
+methods = ["uniform", "plr"]
+preset = "smoke"
+levels = "train.npz"
+held_out = "test.npz"
+suites = ["test.npz"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("study")
+    make("cave-escape-train", count=12, size=9).save(path / "train.npz")
+    make("cave-escape-test", count=8, size=9).save(path / "test.npz")
+    return path
+
+
+def study_of(folder, name, text=TINY):
+    (folder / f"{name}.toml").write_text(text)
+    return folder / f"{name}.toml"
+
+
+def numbers_in(study):
+    """What the runs of a study came to, without times."""
+    evaluated = {
+        job.name: (job.run.path / "evaluation" / "test.csv").read_text() for job in runs_of(study)
+    }
+    tables = {path.name: path.read_text() for path in (study.report / "tables").glob("*.csv")}
+    assert tables
+    return evaluated, {name: text for name, text in tables.items() if name != "settings.csv"}
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    file = study_of(folder, "whole")
+    main(["study", "run", str(file), "--debug"])
+    return read_study(file)
+
+
+def commands_in(study):
+    """The commands that were given, by job."""
+    return {
+        job.name: [line for line in job.log.read_text().splitlines() if line.startswith("$ dred")]
+        for job in runs_of(study)
+    }
+
+
+def test_a_study_trains_evaluates_and_reports(whole, capsys):
+    assert all(job.state() == "finished" for job in runs_of(whole))
+    assert (whole.report / "report.html").exists()
+    before = commands_in(whole)
+    main(["study", "run", str(whole.path.with_suffix(".toml"))])
+    assert commands_in(whole) == before  # nothing was done again
+    assert "uniform-seed-0 was finished" in capsys.readouterr().out
+    main(["study", "status", str(whole.path.with_suffix(".toml"))])
+    assert "12 of 12" in capsys.readouterr().out
+
+
+def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(folder, whole):
+    file = study_of(folder, "killed")
+    study = read_study(file)
+    work = subprocess.Popen(
+        [sys.executable, "-m", "dred.cli", "study", "run", str(file)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    second = study.run_path("plr", 0) / "checkpoints"
+    until = time.monotonic() + 300
+    while work.poll() is None and not any(second.glob("*.npz")) and time.monotonic() < until:
+        time.sleep(0.005)
+    os.killpg(work.pid, signal.SIGKILL)
+    work.wait()
+    assert Run(study.run_path("uniform", 0)).facts["status"] == "finished"
+    assert Run(study.run_path("plr", 0)).facts["status"] == "running"
+    main(["study", "run", str(file), "--debug"])
+    assert numbers_in(study) == numbers_in(whole)
+    done = commands_in(study)
+    assert [line.split()[2] for line in done["uniform-seed-0"]] == ["train", "evaluate"]
+    assert [line.split()[2] for line in done["plr-seed-0"]] == ["train", "resume", "evaluate"]
+
+
+def test_a_job_that_dies_is_tried_again_and_others_go_on(folder):
+    class Flaky(Job):
+        tries = 0
+        dies = 1
+
+        def state(self):
+            return "finished" if type(self).tries > type(self).dies else "waiting"
+
+        def commands(self):
+            type(self).tries += 1
+            return [["--version"] if type(self).tries > type(self).dies else ["no-such-verb"]]
+
+    class Hopeless(Flaky):
+        tries = 0
+        dies = 99
+
+    study = read_study(study_of(folder, "flaky"))
+    told = []
+    jobs = [Hopeless(study, "hopeless"), Flaky(study, "flaky")]
+    failures = run_here(jobs, lambda job, what: told.append((job.name, what)))
+    assert [type(failure) for failure in failures] == [JobError]
+    assert "hopeless stopped with code" in str(failures[0])
+    assert told[-1] == ("flaky", "is finished")
+    assert [what for name, what in told if name == "hopeless"] == [
+        f"died, time {n} of 3" for n in (1, 2, 3)
+    ]
+
+
+def test_generators_are_fitted_only_if_a_method_needs_one(folder):
+    text = TINY.replace('"plr"', '"vae-dred"').replace('"train.npz"', '"cave-escape-train"')
+    study = read_study(study_of(folder, "fitted", text))
+    assert [job.name for job in preparations(study)] == ["levels-train", "vae"]
+    assert preparations(read_study(study_of(folder, "plain"))) == []
+    (run,) = [job for job in runs_of(study) if job.method == "vae-dred"]
+    assert run.commands()[0][-2:] == ["--generator", str(study.generator)]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (TINY.replace("plr", "prl"), UnknownNameError, "prl.*method"),
+        (TINY.replace("smoke", "smok"), UnknownNameError, "smok"),
+        (TINY.replace('"plr"', '"uniform"'), ConfigError, "twice"),
+        ("methods = []", ConfigError, "at least one method"),
+        ("methods = 3 = 4", ConfigError, "not valid TOML"),
+        (TINY + "colour = 1", ConfigError, "no setting 'colour'"),
+    ],
+)
+def test_a_study_that_cannot_work_is_said(folder, text, error, message):
+    with pytest.raises(error, match=f"(?s){message}"):
+        read_study(study_of(folder, "broken", text))
+    with pytest.raises(ConfigError, match="no file"):
+        read_study(folder / "missing.toml")
+
+
+def test_runs_made_with_other_settings_are_not_taken_for_the_studys(whole, folder):
+    longer = replace(whole, config=replace(whole.config, updates=24))
+    with pytest.raises(ConfigError, match="other settings"):
+        runs_of(longer)[0].check()
+
+
+def test_only_one_process_runs_a_study(whole):
+    with (
+        alone(whole),
+        pytest.raises(ConfigError, match="another process"),
+        alone(whole),
+    ):
+        pass
+
+
+def test_a_report_of_nothing_is_refused(folder):
+    with pytest.raises(DredError, match="No run of"):
+        main(["study", "report", str(study_of(folder, "none")), "--debug"])
+
+
+def test_without_ray_it_is_said_how_to_get_it(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigError, match=r"dred\[ray\]"):
+        main(["study", "run", str(study_of(folder, "rays")), "--on", "ray", "--debug"])
