@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,11 +138,25 @@ def test_import_reports_what_it_took_and_what_it_dropped(tmp_path, capsys):
     assert not (tmp_path / "y.npz").exists()
 
 
-def test_demo_makes_levels_and_a_picture(tmp_path, monkeypatch):
+def test_demo_tells_the_whole_story_once(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    main(["demo"])
-    assert len(load("demo/train.npz")) == 512
-    assert width_of("demo/levels.png") > 500
+    monkeypatch.setattr("dred.commands.demo.COUNT", 12)
+    monkeypatch.setattr("dred.commands.demo.SIZE", 9)
+    monkeypatch.setattr("dred.commands.demo.EPOCHS", 1)
+    main(["demo", "--preset", "smoke"])
+    said = capsys.readouterr().out
+    assert all(f"{number}/5" in said for number in range(1, 6))
+    assert len(load("demo/train.npz")) == 12
+    assert width_of("demo/levels.png") > 300
+    page = Path("demo/report.html").read_text(encoding="utf-8")
+    for part in ("GenGap", "data:image/png", "data:image/gif", "on the way from one level"):
+        assert part in page
+    before = Path("demo/run/metrics.jsonl").stat().st_mtime_ns
+    main(["demo", "--preset", "smoke"])
+    assert Path("demo/run/metrics.jsonl").stat().st_mtime_ns == before
+    with pytest.raises(SystemExit):
+        main(["demo", "--preset", "smoke", "--seed", "1"])
+    assert "other settings" in capsys.readouterr().err
 
 
 def test_version(capsys):

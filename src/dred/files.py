@@ -1,5 +1,6 @@
-"""Writing files so that a final name never holds half a file."""
+"""Writing files so that a final name never holds half a file, and one process at a time."""
 
+import fcntl
 import os
 import secrets
 from collections.abc import Generator, Sequence
@@ -11,6 +12,10 @@ from dred.errors import DredError
 
 class OutputError(DredError):
     """A place that cannot be written to."""
+
+
+class BusyError(DredError):
+    """A folder in which another process is working."""
 
 
 @contextmanager
@@ -68,3 +73,20 @@ def cannot_write(path: Path, error: OSError, *, instead: str = "Nothing was chan
         f"{path} cannot be written: {reason}. Choose another place with --out, or make room or "
         f"permission there. {instead}"
     )
+
+
+@contextmanager
+def held(folder: Path) -> Generator[None]:
+    """Hold a folder while the block runs; stop if another process holds it."""
+    try:
+        with (folder / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(
+                    f"{folder} is in use: another process is working there. Wait for it, or end it "
+                    "first."
+                ) from None
+            yield
+    except OSError as error:
+        raise OutputError(cannot_write(folder, error)) from error

@@ -165,6 +165,15 @@ BUDGETS = {
         evaluate_every=100,
         probe_every=250,
     ),
+    "demo": TrainConfig(
+        _UNIFORM,
+        ppo=replace(_LAPTOP_PPO, hidden_size=128),
+        num_updates=300,
+        checkpoint_every=50,
+        evaluate_every=30,
+        evaluate_levels=256,
+        probe_every=100,
+    ),
     "smoke": TrainConfig(
         _UNIFORM,
         ppo=_SMOKE_PPO,

@@ -29,40 +29,26 @@ def returns_of(method, count, seeds=2):
     return np.stack([np.full(count, BASE[method] + 0.02 * (k % 2 * 2 - 1)) for k in range(seeds)])
 
 
+METRICS = (
+    *("solved_rate/train", "solved_rate/test", "solved_rate/replay"),
+    *("return/train", "return/test", "return/replay"),
+    *("gen_gap", "shift_gap", "jsd_distance", "jsd_divergence"),
+    *("mutual_information", "gen_gap_bound", "probe_accuracy"),
+    *("path", "moss_density", "lava_density"),
+    *("solvable_mass", "dataset_mass", "effective_levels"),
+)
+
+
 def metrics_of(method, seeds):
     """Every metric that a report draws, at three updates."""
     updates = [4, 8, 12]
-    value = BASE[method]
     return [
         row
         for seed in seeds
         for row in metric_rows(
             seed,
             updates,
-            **{
-                name: [value * u / 12 + 0.01 * seed for u in updates]
-                for name in [
-                    "solved_rate__train",
-                    "solved_rate__test",
-                    "solved_rate__replay",
-                    "return__train",
-                    "return__test",
-                    "return__replay",
-                    "gen_gap",
-                    "shift_gap",
-                    "jsd_distance",
-                    "jsd_divergence",
-                    "mutual_information",
-                    "gen_gap_bound",
-                    "probe_accuracy",
-                    "path",
-                    "moss_density",
-                    "lava_density",
-                    "solvable_mass",
-                    "dataset_mass",
-                    "effective_levels",
-                ]
-            },
+            {name: [BASE[method] * u / 12 + 0.01 * seed for u in updates] for name in METRICS},
         )
     ]
 

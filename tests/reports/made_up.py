@@ -72,14 +72,13 @@ def family(dataset):
     )
 
 
-def metric_rows(seed, updates, **metrics):
-    """Lines of metrics.jsonl; a metric is one value for all updates, or one for each."""
-    names = {name.replace("__", "/"): value for name, value in metrics.items()}
+def metric_rows(seed, updates, metrics):
+    """Lines of metrics.jsonl: each metric has a value for each update."""
     return [
         {
             "seed": seed,
             "update": update,
-            **{k: (v[i] if isinstance(v, list) else v) for k, v in names.items()},
+            **{name: values[place] for name, values in metrics.items()},
         }
-        for i, update in enumerate(updates)
+        for place, update in enumerate(updates)
     ]

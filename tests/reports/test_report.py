@@ -2,6 +2,7 @@
 
 import csv
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,36 +26,16 @@ from dred.reports.write import check_place, files_of, make_report, write_report
 from tests.reports.conftest import METHODS, TEST, TRAIN, returns_of, write_method
 from tests.reports.made_up import metric_rows, write_run, write_suite
 
-TABLES = (
-    *(["summary-train", "summary-test", "mean-return", "solved-rate", "improvement-train"]),
-    *(
-        [
-            "improvement-test",
-            "gaps",
-            "replayed",
-            "buffers",
-            "levels-train",
-            "levels-test",
-            "runs",
-            "settings",
-        ]
-    ),
-)
-FIGURES = (
-    *(
-        [
-            "aggregate-train",
-            "aggregate-test",
-            "solved-rate",
-            "improvement",
-            "learning",
-            "gaps",
-            "replayed",
-        ]
-    ),
-    *(["levels-train", "levels-test"]),
+SUITES = ("train", "test")
+TABLES = {
+    *("mean-return", "solved-rate", "gaps", "replayed", "buffers", "runs", "settings"),
+    *(f"{name}-{suite}" for name in ("summary", "improvement", "levels") for suite in SUITES),
+}
+FIGURES = {
+    *("solved-rate", "improvement", "learning", "gaps", "replayed"),
+    *(f"{name}-{suite}" for name in ("aggregate", "levels") for suite in SUITES),
     *(f"buffer-{method}" for method in METHODS),
-)
+}
 
 
 def rows_of(path):
@@ -85,7 +66,7 @@ def test_the_page_needs_nothing_else(report):
         assert re.search(r'alt="', picture)
     headings = [int(level) for level in re.findall(r"<h(\d)", page)]
     assert headings[0] == 1
-    assert all(after <= before + 1 or after == 4 for before, after in zip(headings, headings[1:]))
+    assert all(after <= before + 1 or after == 4 for before, after in pairwise(headings))
 
 
 def test_the_numbers_by_hand(report):
@@ -142,10 +123,10 @@ def test_metrics_at_the_end_by_hand(report):
     assert "| effective number of levels | 12.0 |" in page  # the dataset's own
 
 
-def test_the_same_runs_give_the_same_files(study, tmp_path):
-    content = [compute(gather(study[:2]), episodes=0) for _ in range(2)]
+def test_the_same_runs_give_the_same_files(study):
+    content = [compute(gather(study[:1]), episodes=0) for _ in range(2)]
     first, again = (files_of(one) for one in content)
-    assert first == again and len(first) > 30
+    assert first == again and len(first) > 20
     assert page_of(content[0], []) == page_of(content[1], [])
 
 
@@ -212,7 +193,9 @@ def test_seeds_of_several_runs_are_one_method(level_files, tmp_path):
 
 
 def test_missing_and_broken_metrics_are_noted(level_files, tmp_path, without_figures):
-    rows = metric_rows(0, [4, 8, 12], gen_gap=[0.1, float("nan"), 0.3], path=[None, 5.0, 6.0])
+    rows = metric_rows(
+        0, [4, 8, 12], {"gen_gap": [0.1, float("nan"), 0.3], "path": [None, 5.0, 6.0]}
+    )
     run = write_method(tmp_path, "plr", level_files, seeds=(0,), rows=rows, kept={})
     content = compute(gather([run.path]), episodes=0)
     notes = " ".join(content.notes)

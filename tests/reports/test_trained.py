@@ -1,6 +1,4 @@
-"""A report of agents that were really trained, if only for a moment."""
-
-from pathlib import Path
+"""A report of an agent that was really trained, if only for a moment."""
 
 import pytest
 from PIL import Image
@@ -11,32 +9,33 @@ from dred.reports.gather import gather
 from dred.reports.page import page_of
 from dred.reports.write import files_of
 
+METHOD = "uniform"
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, level_files):
-    """Two seeds of el-dred, evaluated on levels they have not seen."""
+    """An agent, evaluated on levels it has not seen."""
     train, test = (str(level_files[name][0]) for name in ("train", "test"))
-    out = str(tmp_path_factory.mktemp("runs") / "el-dred")
-    main(
-        ["train", "el-dred", "--levels", train, "--held-out", test, "--out", out]
-        + ["--preset", "smoke", "--seeds", "0", "1"]
-    )
-    main(["evaluate", out, "--suite", test])
-    return Path(out)
+    out = tmp_path_factory.mktemp("runs") / METHOD
+    levels = ("--levels", train, "--held-out", test)
+    main(["train", METHOD, *levels, "--out", str(out), "--preset", "smoke"])
+    main(["evaluate", str(out), "--suite", test])
+    return out
 
 
-def test_trained_agents_play_in_their_report(trained, tmp_path, without_figures):
+def test_a_trained_agent_plays_in_its_report(trained, tmp_path, without_figures):
     content = compute(gather([trained]))
-    assert content.notes == ()
-    episodes = content.episodes["el-dred"]
+    (note,) = content.notes
+    assert note.startswith("There is only one seed of uniform.")
+    episodes = content.episodes[METHOD]
     assert len(episodes) == 2 and len({one.level for one in episodes}) == 2
     files = files_of(content)
     for one in episodes:
         file = tmp_path / "episode.gif"
-        file.write_bytes(files[f"episodes/el-dred-level-{one.level}.gif"])
-        frames = getattr(Image.open(file), "n_frames", 1)
-        assert 1 <= frames <= min(one.steps, 120) + 1
-    shown = content.buffers["el-dred"]
+        file.write_bytes(files[f"episodes/{METHOD}-level-{one.level}.gif"])
+        with Image.open(file) as picture:
+            assert 1 <= getattr(picture, "n_frames", 1) <= min(one.steps, 120) + 1
+    shown = content.buffers[METHOD]
     assert shown is not None and shown.update == 12 and len(shown.kept) == 12
     page = page_of(content, [])
-    assert page.count("image/gif") == 2 and "prefers-reduced-motion" in page
+    assert page.count("data:image/gif") == 2 and "prefers-reduced-motion" in page

@@ -11,10 +11,11 @@ import pytest
 
 from dred.cli import main
 from dred.errors import ConfigError, DredError, UnknownNameError
+from dred.files import BusyError, held
 from dred.levels import make
 from dred.runs import Run
 from dred.studies.jobs import Job, JobError, preparations, runs_of
-from dred.studies.local import alone, run_here
+from dred.studies.local import run_here
 from dred.studies.study import read_study
 
 TINY = """
@@ -82,13 +83,12 @@ def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(f
         [sys.executable, "-m", "dred.cli", "study", "run", str(file)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
     )
     second = study.run_path("plr", 0) / "checkpoints"
     until = time.monotonic() + 300
     while work.poll() is None and not any(second.glob("*.npz")) and time.monotonic() < until:
         time.sleep(0.005)
-    os.killpg(work.pid, signal.SIGKILL)
+    os.kill(work.pid, signal.SIGKILL)  # what it was running ends with it
     work.wait()
     assert Run(study.run_path("uniform", 0)).facts["status"] == "finished"
     assert Run(study.run_path("plr", 0)).facts["status"] == "running"
@@ -161,12 +161,11 @@ def test_runs_made_with_other_settings_are_not_taken_for_the_studys(whole, folde
 
 
 def test_only_one_process_runs_a_study(whole):
-    with (
-        alone(whole),
-        pytest.raises(ConfigError, match="another process"),
-        alone(whole),
-    ):
-        pass
+    with held(whole.path), pytest.raises(BusyError, match="another process"):
+        main(["study", "run", str(whole.path.with_suffix(".toml")), "--debug"])
+    run = whole.run_path("plr", 0)
+    with held(run), pytest.raises(BusyError, match="another process"):
+        main(["resume", str(run), "--debug"])
 
 
 def test_a_report_of_nothing_is_refused(folder):

@@ -42,15 +42,17 @@ class RunStudy:
 
     def run(self) -> None:
         """Run it."""
+        from dred.files import held
         from dred.studies.jobs import preparations, runs_of, sweep_away_unbegun
-        from dred.studies.local import alone, run_here
+        from dred.studies.local import run_here
         from dred.studies.study import read_study
 
         study = read_study(self.file)
         first, runs = preparations(study), runs_of(study)
         for job in runs:
             job.check()
-        with alone(study):
+        study.path.mkdir(parents=True, exist_ok=True)
+        with held(study.path):
             for job in runs:
                 sweep_away_unbegun(job)
             failures = run_here(first, say)

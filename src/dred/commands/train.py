@@ -142,7 +142,15 @@ def check_sizes(sets: "dict[str, LevelDataset]") -> None:
 
 
 def carry_on(run: "Run", sets: "dict[str, LevelDataset]", model: object) -> None:
-    """Train a run from where it is, with a progress bar."""
+    """Train a run from where it is, with a progress bar; no other process may do so meanwhile."""
+    from dred.files import held
+
+    with held(run.path):
+        train_on(run, sets, model)
+
+
+def train_on(run: "Run", sets: "dict[str, LevelDataset]", model: object) -> None:
+    """The same, once nobody else can."""
     from dred import progress
     from dred.compute import keep_compiled_programs
     from dred.training.track import tracker

@@ -87,7 +87,7 @@ def play_levels(
 @eqx.filter_jit
 def record(
     network: ActorCritic, env: Gridworld, world: World, count: int, *, key: PRNGKeyArray
-) -> tuple[Int[Array, "time+1 level 3"], Bool[Array, "time level"], Float[Array, " level"]]:
+) -> tuple[Int[Array, "frame level 3"], Bool[Array, "time level"], Float[Array, " level"]]:
     """Poses before each step and after the last, whether each step was played, and returns."""
     key_begin, key_act = jax.random.split(key)
     chance = jax.random.bits(key_begin, (count,))

@@ -1,7 +1,9 @@
 """The jobs of a study: what each needs, whether it is done, and the commands that do it."""
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -188,13 +190,24 @@ def do(job: Job) -> None:
             print("$ dred", *command, file=log, flush=True)
             words = [sys.executable, "-m", "dred.cli", *command]
             code = subprocess.run(
-                words, stdout=log, stderr=subprocess.STDOUT, check=False
+                words,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=False,
+                preexec_fn=die_with_parent,
             ).returncode
         if code:
             raise JobError(
                 f"{job.name} stopped with code {code}: {last_words(job.log)} All it said is in "
                 f"{job.log}. `dred study run` tries again from where it was."
             )
+
+
+def die_with_parent() -> None:
+    """In a new process, on Linux: end when the process that began it ends, however that ends."""
+    if sys.platform == "linux":
+        set_signal_at_parents_death = 1
+        ctypes.CDLL(None).prctl(set_signal_at_parents_death, signal.SIGKILL)
 
 
 def last_words(log: Path) -> str:

@@ -1,12 +1,8 @@
 """Running a study on this machine, one job after the other."""
 
-import fcntl
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
-from dred.errors import ConfigError
 from dred.studies.jobs import Job, JobError, do
-from dred.studies.study import Study
 
 TRIES = 3  # of a job that dies
 
@@ -30,18 +26,3 @@ def run_here(jobs: Sequence[Job], tell: Tell) -> list[JobError]:
                 if tries == TRIES - 1:
                     failures.append(failure)
     return failures
-
-
-@contextmanager
-def alone(study: Study) -> Generator[None]:
-    """Hold the study, so that no second process runs it at the same time."""
-    study.path.mkdir(parents=True, exist_ok=True)
-    with (study.path / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError(
-                f"{study.path} is being run by another process. Wait for it, or look with "
-                "`dred study status`."
-            ) from None
-        yield

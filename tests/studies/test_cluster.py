@@ -1,0 +1,52 @@
+"""A study on two Ray nodes, one of which is lost; run where Ray is installed."""
+
+import threading
+import time
+
+import pytest
+
+from dred.cli import main
+from dred.studies.cluster import run_on_ray
+from dred.studies.jobs import runs_of
+from dred.studies.study import read_study
+from tests.studies.test_study import TINY, folder, numbers_in, study_of, whole
+
+ray = pytest.importorskip("ray")
+assert folder is not None  # fixtures that the tests below ask for by name
+assert whole is not None
+
+
+@pytest.fixture
+def cluster():
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    ray.init(address=cluster.address, log_to_driver=False)
+    yield cluster, nodes
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
+    cluster, nodes = cluster
+    file = study_of(folder, "rayed", TINY)
+    study = read_study(file)
+    told = []
+
+    def lose_a_node():
+        begun = study.run_path("uniform", 0) / "checkpoints"
+        while not any(begun.glob("*.npz")):
+            time.sleep(0.01)
+        cluster.remove_node(nodes[0], allow_graceful=False)
+
+    losing = threading.Thread(target=lose_a_node)
+    losing.start()
+    failures = run_on_ray(
+        runs_of(study), lambda job, what: told.append((job.name, what)), cpus=1, gpus=0
+    )
+    losing.join()
+    assert not failures
+    assert sorted(told)[-1][1] == "is finished"
+    main(["study", "report", str(file)])
+    assert numbers_in(study) == numbers_in(whole)
