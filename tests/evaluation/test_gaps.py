@@ -108,3 +108,16 @@ def test_levels_that_look_the_same_give_no_information():
     found = information_in(*[cell_with(*"########")] * 4)
     assert float(found.nats) == pytest.approx(0.0, abs=0.05)
     assert float(found.accuracy) < 0.5
+
+
+def test_a_greedy_agent_leaves_nothing_to_chance():
+    network = new_network(7, hidden_size=8, key=jax.random.key(0))
+    world = ENV.prepare(batch_of(NEAR, FAR, NEVER))
+
+    def played(seed, greedy):
+        return evaluate(
+            network, ENV, world, jnp.arange(3), key=jax.random.key(seed), greedy=greedy
+        ).returned.tolist()
+
+    assert len({tuple(played(seed, True)) for seed in range(4)}) == 1
+    assert len({tuple(played(seed, False)) for seed in range(4)}) > 1

@@ -14,7 +14,7 @@ from dred.evaluation.statistics import summarise
 from dred.files import OutputError
 from dred.levels import make
 from dred.reports.charts import METHOD_COLOURS, colour_of, marker_of, thousands
-from dred.reports.content import buffers_table, compute
+from dred.reports.content import GAP_PANELS, buffers_table, compute, lines_drawing
 from dred.reports.curves import curve
 from dred.reports.episodes import telling_levels
 from dred.reports.gather import gather
@@ -123,8 +123,14 @@ def test_metrics_at_the_end_by_hand(report):
     assert "| effective number of levels | 12.0 |" in page  # the dataset's own
 
 
-def test_the_same_runs_give_the_same_files(study):
-    content = [compute(gather(study[:1]), episodes=0) for _ in range(2)]
+def test_the_same_figure_is_the_same_file(study, report):
+    material = gather(study)
+    (again,) = lines_drawing(material, "gaps", GAP_PANELS, "Gaps")
+    assert again.wide == (report / "figures" / "gaps.svg").read_text(encoding="utf-8")
+
+
+def test_the_same_runs_give_the_same_page(study, without_figures):
+    content = [compute(gather(study[:2]), episodes=0) for _ in range(2)]
     first, again = (files_of(one) for one in content)
     assert first == again and len(first) > 20
     assert page_of(content[0], []) == page_of(content[1], [])

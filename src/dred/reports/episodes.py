@@ -69,7 +69,7 @@ def play_levels(
             for row, column, heading in poses[: min(steps, MOST_FRAMES) + 1, place]
         ]
         file = folder / "episode.gif"
-        save_episode(file, chosen[place], path, cell=cell, fps=10)
+        save_episode(file, chosen[place], path, cell=cell, fps=10.0)
         episodes.append(
             Episode(
                 number,

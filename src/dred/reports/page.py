@@ -193,7 +193,7 @@ def chart(drawing: Drawing, caption: str, kind: str = "") -> str:
     wide, narrow = (as_uri(svg.encode(), "image/svg+xml") for svg in (drawing.wide, drawing.narrow))
     return (
         f'<figure class="chart {kind}"><picture>'
-        f'<source media="(max-width: 760px)" srcset="{narrow}">'
+        f'<source media="(max-width: 900px)" srcset="{narrow}">'
         f'<img src="{wide}" alt="{escape(drawing.alt)}"></picture>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )

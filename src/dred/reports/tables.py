@@ -146,6 +146,19 @@ BOLD = (
 )
 
 
+def intervals_note(material: Material) -> str:
+    """What the small print is, or why there is none."""
+    if all(len(method.trainings) == 1 for method in material.methods):
+        return "One seed of each, so without intervals. "
+    return "Small print: 95 % interval from resampled runs. "
+
+
+def bold_note(material: Material) -> str:
+    """What bold means; nothing if there is nothing to compare."""
+    testable = [method for method in material.methods if len(method.trainings) > 1]
+    return f"{BOLD} " if len(testable) > 1 else ""
+
+
 LOWEST = (
     f" {BOLD.replace('best', 'lowest')} Uniform draws from the dataset have no shift by definition "
     "and are not compared in it."
@@ -181,8 +194,8 @@ def summary(material: Material, results: Results, suite: str) -> Table:
         tuple(rows),
         ("method", "seeds", "levels", "aggregate", *NUMBERS),
         tuple(data),
-        f"Small print: 95 % interval from resampled runs. {BOLD} CVaR is judged by the episodes "
-        "that chose its levels, so chance makes it too low, and its interval even more so.",
+        f"{intervals_note(material)}{bold_note(material)}CVaR is judged by the episodes that chose "
+        "its levels, so chance makes it too low, and its interval even more so.",
     )
 
 
@@ -254,7 +267,7 @@ def by_suite(material: Material, results: Results, key: str) -> Table:
         tuple(rows),
         ("suite", "method", "seeds", "mean", "deviation", "is_best"),
         tuple(data),
-        BOLD,
+        bold_note(material).strip(),
     )
 
 
@@ -336,7 +349,8 @@ def at_end(material: Material, name: str, title: str, wanted: Sequence[Row]) -> 
         tuple(rows),
         ("metric", "method", "seeds", "mean", "deviation", "is_best"),
         tuple(data),
-        f"Mean ± standard deviation over seeds.{LOWEST if name == 'gaps' else ''}",
+        "Mean ± standard deviation over seeds."
+        + (LOWEST if name == "gaps" and bold_note(material) else ""),
     )
 
 
