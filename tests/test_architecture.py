@@ -48,6 +48,7 @@ MAY_IMPORT = {
         "replay",
         "training",
     },
+    "procgen": {"errors"},
     "studies": {"config", "errors", "generators", "presets", "runs"},
     "benchmarks": {
         "generators",

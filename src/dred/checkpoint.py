@@ -62,9 +62,12 @@ def read(path: Path) -> Arrays:
 
 
 def load(path: Path, like: StateT) -> StateT:
-    """The state in a checkpoint, which must have the structure and shapes of `like`."""
+    """The state in a checkpoint, which must have the structure and shapes of `like`.
+
+    The leaves of `like` may be arrays or just tell shapes, as those of `jax.eval_shape`.
+    """
     arrays = read(path)
-    expected = _arrays_of(like)
+    expected = _named_leaves(like)
     for name, array in expected.items():
         if name not in arrays or arrays[name].shape != array.shape:
             found = list(arrays[name].shape) if name in arrays else "nothing"
@@ -98,8 +101,12 @@ def read_latest(folder: Path) -> Arrays | None:
 
 
 def _arrays_of(state: Any) -> Arrays:  # noqa: ANN401  (any pytree)
+    return {name: np.asarray(leaf) for name, leaf in _named_leaves(state).items()}
+
+
+def _named_leaves(state: Any) -> dict[str, Any]:  # noqa: ANN401  (any pytree)
     leaves, _ = jax.tree.flatten_with_path(state)
     return {
-        f"{number:03d}{jax.tree_util.keystr(path)}": np.asarray(leaf)
+        f"{number:03d}{jax.tree_util.keystr(path)}": leaf
         for number, (path, leaf) in enumerate(leaves)
     }

@@ -199,11 +199,13 @@ def test_a_saved_game_of_other_settings_is_refused():
     for other in (ProcgenLevels("heist", 2), ProcgenLevels("maze", 2, difficulty="hard")):
         with pytest.raises(CheckpointError, match="another game or difficulty"):
             other.restore(saved)
-    with pytest.raises(CheckpointError, match="has 2 environments"):
+    with pytest.raises(
+        CheckpointError, match=r"has \[2\] for 'length', where one entry for each of 3"
+    ):
         ProcgenLevels("maze", 3).restore(saved)
     with pytest.raises(CheckpointError, match="damaged"):
         envs.restore(saved | {"state": saved["state"][:-1]})
-    with pytest.raises(CheckpointError, match="'level'"):
+    with pytest.raises(CheckpointError, match="nothing for 'level'"):
         envs.restore({name: array for name, array in saved.items() if name != "level"})
     envs.restore(saved)
 
@@ -273,12 +275,9 @@ def test_collecting_a_simulator_while_another_is_loaded_does_not_hang():
     cycle = [simulator]
     cycle.append(cycle)
     del simulator, cycle
-
-    def collect():
-        with lock:
-            gc.collect()
-
-    collector = threading.Thread(target=collect, daemon=True)
-    collector.start()
-    collector.join(30)
-    assert not collector.is_alive()
+    collector = threading.Thread(target=gc.collect)
+    with lock:
+        collector.start()
+        collector.join(20)
+        hung = collector.is_alive()
+    assert not hung

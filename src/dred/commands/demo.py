@@ -123,7 +123,8 @@ class Demo:
         from dred.files import write_text
         from dred.reports.content import compute
         from dred.reports.gather import gather
-        from dred.reports.page import page_of, story
+        from dred.reports.page import page_of
+        from dred.reports.story import story
 
         content = compute(gather([self.out / "run"]), seed=self.seed, episodes=3)
         pictures = {

@@ -139,13 +139,16 @@ class ProcgenLevels:
 
     def _checked_states(self, saved: Mapping[str, NDArray[Any]]) -> list[bytes]:
         """The states of all slots, if they are of as many and of this game and difficulty."""
+        for name in ("length", "level", "reward", "ended"):
+            if name not in saved or saved[name].shape != (self.num_envs,):
+                found = list(saved[name].shape) if name in saved else "nothing"
+                raise CheckpointError(
+                    f"The saved state has {found} for {name!r}, where one entry for each of "
+                    f"{self.num_envs} environments is expected. It belongs to other settings."
+                )
         ends = np.cumsum(saved["length"]).tolist()
-        if len(ends) != self.num_envs or ends[-1] != saved["state"].size:
-            raise CheckpointError(
-                f"The saved state has {len(ends)} environments and {saved['state'].size} bytes, "
-                f"where {self.num_envs} environments with {ends[-1] if ends else 0} bytes are "
-                "expected. It belongs to other settings, or is damaged."
-            )
+        if "state" not in saved or saved["state"].size != ends[-1]:
+            raise CheckpointError("The saved state has too few or too many bytes: it is damaged.")
         whole = saved["state"].astype(np.uint8).tobytes()
         states = [whole[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
         ours = settings_in(self._simulator.get_state()[0])

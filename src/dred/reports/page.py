@@ -17,6 +17,7 @@ from dred.reports.tables import flattened, number, to_html
 from dred.runs import Run
 
 SECTIONS = {
+    "story": "The levels",
     "overview": "Overview",
     "transfer": "Zero-shot transfer",
     "improvement": "Who beats whom",
@@ -31,9 +32,10 @@ SECTIONS = {
 }
 
 
-def page_of(content: Content, files: Sequence[str]) -> str:
-    """The whole page; `files` are the names of what lies beside it."""
+def page_of(content: Content, files: Sequence[str], *, opening: str = "") -> str:
+    """The whole page; `files` are the names of what lies beside it, `opening` comes first."""
     parts = {
+        **({"story": opening} if opening else {}),
         "overview": overview(content),
         "transfer": transfer(content),
         "improvement": improvement(content),
@@ -44,10 +46,10 @@ def page_of(content: Content, files: Sequence[str]) -> str:
         "episodes": episodes(content),
         "levels": levels(content),
         "settings": settings(content),
-        "files": file_list(files),
+        **({"files": file_list(files)} if files else {}),
     }
     title = title_of(content.material)
-    links = "".join(f'<li><a href="#{key}">{name}</a></li>' for key, name in SECTIONS.items())
+    links = "".join(f'<li><a href="#{key}">{SECTIONS[key]}</a></li>' for key in parts)
     body = "".join(
         f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{SECTIONS[key]}'
         f"</h2>{part}</section>"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dred.files import OutputError, cannot_write
-from dred.reports.content import Advance, Content, compute, steps_of
-from dred.reports.gather import Material, gather
+from dred.reports.content import Content, compute
+from dred.reports.gather import gather
 from dred.reports.page import page_of
 from dred.reports.tables import to_csv, to_markdown
 
@@ -92,6 +92,3 @@ def put_in_place(growing: Path, out: Path) -> None:
     os.rename(out, former)
     os.rename(growing, out)
     shutil.rmtree(former, ignore_errors=True)
-
-
-__all__ = ["Advance", "Material", "check_place", "make_report", "steps_of", "write_report"]

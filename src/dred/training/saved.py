@@ -20,7 +20,7 @@ from dred.levels.level import Level
 from dred.replay.buffer import Buffer
 from dred.replay.distribution import probabilities, scheduled
 from dred.runs import Run
-from dred.training.state import new_learner, new_setup, run_key, stacked
+from dred.training.state import new_learner, new_setup, run_key
 
 
 class JustLearner(NamedTuple):
@@ -32,7 +32,8 @@ class JustLearner(NamedTuple):
 def policies_of(run: Run) -> list[ActorCritic]:
     """The network of each seed, from the newest checkpoint that is whole."""
     setup = new_setup(run.config)
-    blank = JustLearner(stacked([new_learner(setup, key=run_key(seed)) for seed in run.seeds]))
+    keys = jnp.stack([run_key(seed) for seed in run.seeds])
+    blank = JustLearner(jax.eval_shape(jax.vmap(lambda key: new_learner(setup, key=key)), keys))
     found = checkpoint.load_latest(run.checkpoints, blank)
     if found is None:
         raise nothing_saved(run)
