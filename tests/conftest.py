@@ -4,6 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
+import jax
+import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
@@ -26,3 +28,14 @@ install_import_hook(CHECKED, "beartype.beartype")
 
 settings.register_profile("dred", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("dred")
+
+MAPS = Path("/proc/self/maps")
+MOST_MAPS = 20_000  # Linux allows a process 65 530 pieces of memory; each program takes some
+
+
+@pytest.fixture(autouse=True)
+def forget_programs():
+    """Let compiled programs go before there are too many for one process."""
+    yield
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()

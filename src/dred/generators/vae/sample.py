@@ -57,6 +57,7 @@ def draw_levels(
     return Level(tiles.reshape(-1, height, width), place(goal), place(start), heading)
 
 
+@jax.jit  # else each call outside of compiled code would compile its loop again
 def parts_of(can_walk: Bool[Array, "batch row column"]) -> Int[Array, "batch row column"]:
     """A number for each part of a level through which one can walk from cell to cell; else 0.
 
