@@ -1,9 +1,7 @@
 """The jobs of a study: what each needs, whether it is done, and the commands that do it."""
 
-import ctypes
 import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +13,18 @@ from dred.generators.models import needs_fitted
 from dred.presets import METHODS
 from dred.runs import Run
 from dred.studies.study import Study
+
+# A command in a process of its own that, on Linux, ends when the one that began it ends, however
+# that ends: else a job that was lost could go on beside its own second try.
+LAUNCH = """
+import ctypes, signal, sys
+SIGNAL_AT_PARENTS_DEATH = 1
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(SIGNAL_AT_PARENTS_DEATH, signal.SIGKILL)
+sys.argv[0] = "dred"
+from dred.cli import main
+main()
+"""
 
 State = Literal["waiting", "begun", "finished"]
 
@@ -188,26 +198,15 @@ def do(job: Job) -> None:
         command = job.commands()[0]
         with job.log.open("a", encoding="utf-8") as log:
             print("$ dred", *command, file=log, flush=True)
-            words = [sys.executable, "-m", "dred.cli", *command]
+            words = [sys.executable, "-c", LAUNCH, *command]
             code = subprocess.run(
-                words,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                check=False,
-                preexec_fn=die_with_parent,
+                words, stdout=log, stderr=subprocess.STDOUT, check=False
             ).returncode
         if code:
             raise JobError(
                 f"{job.name} stopped with code {code}: {last_words(job.log)} All it said is in "
                 f"{job.log}. `dred study run` tries again from where it was."
             )
-
-
-def die_with_parent() -> None:
-    """In a new process, on Linux: end when the process that began it ends, however that ends."""
-    if sys.platform == "linux":
-        set_signal_at_parents_death = 1
-        ctypes.CDLL(None).prctl(set_signal_at_parents_death, signal.SIGKILL)
 
 
 def last_words(log: Path) -> str:

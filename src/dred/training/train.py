@@ -5,11 +5,12 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from signal import SIGINT, SIGTERM
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -236,7 +237,7 @@ class Trainer:
             elif distance < 0.8 * limit:
                 scale[index] = min(1.0, 2 * scale[index])
         if self.config.drift_lowers_eta:
-            self.states = replace(self.states, eta_scale=jnp.asarray(scale))
+            self.states = eqx.tree_at(lambda s: s.eta_scale, self.states, jnp.asarray(scale))
 
     def _keep_levels(self, weights: Float[np.ndarray, "seed slot"]) -> None:
         """Write the levels that are likeliest to be replayed now."""
