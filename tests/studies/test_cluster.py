@@ -12,6 +12,7 @@ from dred.studies.study import read_study
 from tests.studies.test_study import TINY, folder, numbers_in, study_of, whole
 
 ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray forks, and leaves sockets open
 assert folder is not None  # fixtures that the tests below ask for by name
 assert whole is not None
 
@@ -43,7 +44,7 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     losing = threading.Thread(target=lose_a_node)
     losing.start()
     failures = run_on_ray(
-        runs_of(study), lambda job, what: told.append((job.name, what)), cpus=1, gpus=0
+        runs_of(study), lambda job, what: told.append((job.name, what)), cpus=1.0, gpus=0.0
     )
     losing.join()
     assert not failures
