@@ -18,14 +18,6 @@ def run_on_ray(jobs: Sequence[Job], tell: Tell, *, cpus: float, gpus: float) -> 
     if not ray.is_initialized():
         ray.init(address="auto", log_to_driver=False)
 
-    def attempt(job: Job) -> str | None:
-        """On a node: the job, and what went wrong."""
-        try:
-            do(job)
-        except JobError as failure:
-            return str(failure)
-        return None
-
     remote = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=TRIES)(attempt)
     for job in jobs:
         if job.state() == "finished":
@@ -47,6 +39,15 @@ def run_on_ray(jobs: Sequence[Job], tell: Tell, *, cpus: float, gpus: float) -> 
             tries[job] += 1
             waiting[remote.remote(job)] = job
     return failures
+
+
+def attempt(job: Job) -> str | None:
+    """On a node: the job, and what went wrong."""
+    try:
+        do(job)
+    except JobError as failure:
+        return str(failure)
+    return None
 
 
 def outcome(ray: Any, reference: Any) -> str | None:  # noqa: ANN401  (Ray has no types here)
