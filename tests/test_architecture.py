@@ -11,15 +11,16 @@ SOURCE = Path(dred.__file__).parent
 MAY_IMPORT = {
     "errors": set(),
     "config": {"errors"},
+    "settings": {"errors"},
     "files": {"errors"},
     "presets": {"config", "errors"},
     "progress": set(),
     "compute": set(),
-    "levels": {"errors", "config", "files", "presets", "progress"},
-    "runs": {"errors", "config", "files", "agents", "training"},  # the latter two in `policy`
+    "levels": {"errors", "config", "files", "presets", "progress", "settings"},
+    "runs": {"errors", "config", "files", "settings", "levels", "agents", "training"},
     "envs": {"errors", "config", "files", "levels"},
     "checkpoint": {"errors", "files", "levels"},
-    "generators": {"checkpoint", "config", "errors", "files", "levels"},
+    "generators": {"checkpoint", "config", "errors", "files", "levels", "settings"},
     "agents": {"config", "envs"},
     "replay": {"config", "agents"},
     "evaluation": {"config", "errors", "files", "runs", "levels", "agents", "envs"},
@@ -49,7 +50,7 @@ MAY_IMPORT = {
         "training",
     },
     "procgen": {"errors"},
-    "studies": {"config", "errors", "generators", "presets", "runs"},
+    "studies": {"config", "errors", "evaluation", "generators", "presets", "runs", "settings"},
     "benchmarks": {
         "generators",
         "errors",

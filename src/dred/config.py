@@ -1,26 +1,28 @@
 """Every setting, once: frozen records with a line of help per field.
 
-Bad values and bad combinations stop here, before anything is computed. `read_settings` turns a
-table of a TOML file into such a record and names the key that is wrong.
+Bad values and bad combinations stop here, before anything is computed. `dred.settings` reads such
+records from tables of TOML files.
 """
 
-import dataclasses
 import operator
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import UnionType
-from typing import Literal, SupportsIndex, TypeVar, cast
+from typing import Literal, SupportsIndex
 
-from dred.errors import ConfigError, did_you_mean
-
-Record = TypeVar("Record")
+from dred.errors import ConfigError
 
 Symmetries = Literal["none", "mirror", "rotations", "all"]
 Weights = Literal["presence", "occurrence"]
 Heuristic = Literal["count", "entropy"]
 
 MAX_COUNT, MAX_SIZE, MAX_PARTS = 10**9, 1026, 64  # what one machine can be asked for
+
+
+def need_one(record: object, *names: str) -> None:
+    """Stop unless each of these settings is at least 1."""
+    for name in names:
+        if getattr(record, name) < 1:
+            raise ConfigError(f"{name} (={getattr(record, name)}) must be at least 1.")
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,7 @@ class WFCConfig:
     """Symbols that become wall; all others become floor once the layout is done."""
 
     def __post_init__(self) -> None:
-        for name, least in (("pattern_width", 1), ("max_attempts", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least {least}.")
+        need_one(self, "pattern_width", "max_attempts")
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,10 @@ class PPOConfig:
     """Count what would have come after a time-out or the end of a rollout, as the critic expects
     it. As released, nothing after them counts."""
     hidden_size: int = 256
-    """Of the LSTM."""
+    """Of the layer that policy and value share."""
+    pieces: int = 1
+    """Parts of a minibatch that are computed one after the other, so that they fit into memory. It
+    changes nothing else."""
 
     @property
     def transitions_per_update(self) -> int:
@@ -181,13 +184,16 @@ class PPOConfig:
         return self.num_envs * self.num_steps
 
     def __post_init__(self) -> None:
-        for name in ("num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        need_one(self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size", "pieces")
         if self.num_envs % self.num_minibatches:
             raise ConfigError(
                 f"num_minibatches (={self.num_minibatches}) must divide num_envs "
                 f"(={self.num_envs}), so that sequences stay whole."
+            )
+        if self.num_envs // self.num_minibatches % self.pieces:
+            raise ConfigError(
+                f"pieces (={self.pieces}) must divide num_envs / num_minibatches "
+                f"(={self.num_envs // self.num_minibatches})."
             )
 
 
@@ -293,9 +299,7 @@ class MethodConfig:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must lie between 0 and 1.")
         if self.capacity < 0:
             raise ConfigError(f"capacity (={self.capacity}) must be 0 or more.")
-        for name in ("max_clutter", "num_edits", "num_parents", "num_pairs"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        need_one(self, "max_clutter", "num_edits", "num_parents", "num_pairs")
         if not self.staleness_temperature > 0.0:
             raise ConfigError("staleness_temperature must be greater than 0.")
         if self.learn_on == "new" and (self.new == "none" or self.after != "none"):
@@ -352,6 +356,9 @@ class VAEConfig:
     connected: bool = False
     """Draw levels in one part, without cells that cannot be reached, if all of the dataset are."""
 
+    def __post_init__(self) -> None:
+        need_one(self, "latent_size", "graph_size", "batch_size", "epochs")
+
 
 @dataclass(frozen=True)
 class ProbeConfig:
@@ -369,9 +376,7 @@ class ProbeConfig:
     """Of Adam; it falls to 0."""
 
     def __post_init__(self) -> None:
-        for name in ("length", "stride", "epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        need_one(self, "length", "stride", "epochs", "batch_size")
 
 
 @dataclass(frozen=True)
@@ -406,11 +411,52 @@ class TrainConfig:
     """Also halve η then, and double it again when the distance is below 0.8 of the limit."""
 
     def __post_init__(self) -> None:
-        for name in ("num_updates", "chunk", "checkpoint_every", "keep_checkpoints"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} (={getattr(self, name)}) must be at least 1.")
+        need_one(self, "num_updates", "chunk", "checkpoint_every", "keep_checkpoints")
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
+
+
+@dataclass(frozen=True)
+class ProcgenConfig:
+    """A training run in Procgen."""
+
+    game: str
+    """One of the sixteen."""
+    strategy: MethodConfig
+    """Which level next."""
+    ppo: PPOConfig
+    """How the agent plays and learns."""
+    difficulty: Literal["easy", "hard"] = "easy"
+    """Of the game."""
+    num_levels: int = 200
+    """Levels to train on: 0, 1, 2 and so on. Any other is for testing."""
+    num_updates: int = 1525
+    """How often it learns."""
+    watch_envs: int = 8
+    """Environments in training levels, each as likely as the others, in which the agent is only
+    watched; and as many in test levels."""
+    watch_steps: int = 2048
+    """Steps in each of them after each update."""
+    probe_minibatches: int = 8
+    """Pieces of what was seen there, from each of which the level classifier learns once."""
+    probe_learning_rate: float = 5e-4
+    """Of its own Adam."""
+    evaluate_episodes: int = 1000
+    """Episodes in training levels, and as many in test levels, once training is over."""
+    checkpoint_every: int = 10
+    """Updates between checkpoints."""
+    keep_checkpoints: int = 2
+    """How many of the last ones are kept."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "num_levels", "num_updates", "watch_envs", "watch_steps")
+        need_one(self, "probe_minibatches", "evaluate_episodes")
+        need_one(self, "checkpoint_every", "keep_checkpoints")
+        if self.watch_envs * self.watch_steps % self.probe_minibatches:
+            raise ConfigError(
+                f"probe_minibatches (={self.probe_minibatches}) must divide watch_envs × "
+                f"watch_steps (={self.watch_envs * self.watch_steps})."
+            )
 
 
 @dataclass(frozen=True)
@@ -453,98 +499,9 @@ class StudyConfig:
             )
 
 
-def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
-    """The record of this kind that a table of a TOML file describes.
-
-    Keys left out keep their defaults; unknown keys, wrong types and bad values are errors that
-    begin with `where`.
-    """
-    hints = typing.get_type_hints(kind)
-    fields = {f.name: f for f in dataclasses.fields(kind)}  # pyright: ignore[reportArgumentType]
-    values: dict[str, object] = {}
-    for key, value in table.items():
-        if key not in fields:
-            hint, known = did_you_mean(key, fields), ", ".join(fields)
-            raise ConfigError(f"{where}: there is no setting {key!r}.{hint} Settings: {known}.")
-        values[key] = _read_value(hints[key], value, where=f"{where}, {key}")
-    missing = [
-        name
-        for name, f in fields.items()
-        if name not in values
-        and f.default is dataclasses.MISSING
-        and f.default_factory is dataclasses.MISSING
-    ]
-    if missing:
-        raise ConfigError(f"{where}: these settings are missing: {', '.join(missing)}.")
-    try:
-        return kind(**values)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def _read_value(kind: object, value: object, *, where: str) -> object:
-    """One value of a TOML table, as the type that the record wants."""
-    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
-        return read_settings(
-            cast("type[object]", kind), cast("dict[str, object]", value), where=where
-        )
-    if kind == tuple[float, float]:
-        ends = cast("list[object]", value) if isinstance(value, list) else [value, value]
-        if len(ends) == 2 and all(_is_number(end) for end in ends):
-            return tuple(float(cast("float", end)) for end in ends)
-        raise ConfigError(f"{where}: expected a number or [low, high], found {value!r}.")
-    if kind is float and _is_number(value):
-        return float(cast("float", value))
-    if typing.get_origin(kind) is Literal:
-        if value not in typing.get_args(kind):
-            choices = ", ".join(repr(choice) for choice in typing.get_args(kind))
-            raise ConfigError(f"{where}: {value!r} is not one of {choices}.")
-        return value
-    if typing.get_origin(kind) is tuple and isinstance(value, list):
-        (element, *_) = typing.get_args(kind)
-        items = enumerate(cast("list[object]", value), start=1)
-        return tuple(_read_value(element, item, where=f"{where}, entry {n}") for n, item in items)
-    if typing.get_origin(kind) is UnionType:
-        return _read_union(kind, value, where=where)
-    wanted = cast("type[object]", typing.get_origin(kind) or kind)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        raise ConfigError(f"{where}: expected {_in_words(wanted)}, found {value!r}.")
-    if isinstance(value, int) and abs(value) > 2**31:
-        raise ConfigError(f"{where}: {value} is too large; at most {2**31}.")
-    return value
-
-
-def _read_union(kind: object, value: object, *, where: str) -> object:
-    """A value of one of several types."""
-    records = [option for option in typing.get_args(kind) if dataclasses.is_dataclass(option)]
-    if records and isinstance(value, dict):
-        return _read_value(records[0], cast("dict[str, object]", value), where=where)
-    wanted = [typing.get_origin(option) or option for option in typing.get_args(kind)]
-    if not any(isinstance(value, option) for option in wanted):
-        choices = " or ".join(_in_words(option) for option in wanted)
-        raise ConfigError(f"{where}: expected {choices}, found {value!r}.")
-    return value
-
-
-def _in_words(kind: type[object]) -> str:
-    """What a type is called in a TOML file."""
-    names: dict[type[object], str] = {
-        str: "text",
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-        tuple: "a list",
-    }
-    return names.get(kind, "a table")
-
-
 def check_seed(seed: SupportsIndex) -> int:
     """The seed as a plain number; stops at what is none."""
     number = operator.index(seed)
     if not 0 <= number < 2**63:
         raise ConfigError(f"The seed (={number}) must be a whole number from 0 to 2^63 − 1.")
     return number
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -76,17 +76,18 @@ def cannot_write(path: Path, error: OSError, *, instead: str = "Nothing was chan
 
 
 @contextmanager
-def held(folder: Path) -> Generator[None]:
-    """Hold a folder while the block runs; stop if another process holds it."""
+def held(folder: Path, *, busy: DredError | None = None) -> Generator[None]:
+    """Hold a folder while the block runs; stop, with `busy`, if another process holds it."""
     try:
-        with (folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BusyError(
-                    f"{folder} is in use: another process is working there. Wait for it, or end it "
-                    "first."
-                ) from None
-            yield
+        lock = (folder / "lock").open("w")
     except OSError as error:
         raise OutputError(cannot_write(folder, error)) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise busy or BusyError(
+                f"{folder} is in use: another process is working there. Wait for it, or end it "
+                "first."
+            ) from None
+        yield

@@ -14,16 +14,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dred import __version__
-from dred.config import TrainConfig, read_settings
-from dred.errors import ConfigError
+from dred.config import ProcgenConfig, TrainConfig
+from dred.errors import ConfigError, DatasetError
 from dred.files import OutputError, cannot_write, write_text
+from dred.settings import read_settings
 
 if TYPE_CHECKING:
     from dred.agents.network import ActorCritic
+    from dred.levels.dataset import LevelDataset
     from dred.training.saved import SavedBuffer
+
+Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,18 @@ class Run:
     @property
     def config(self) -> TrainConfig:
         """The settings it was started with."""
-        settings = cast("dict[str, object]", self.facts["config"])
-        return read_settings(TrainConfig, settings, where=f"{self.path}/run.json")
+        return self.settings(TrainConfig)
+
+    def settings(self, kind: type[Settings]) -> Settings:
+        """The settings, if they are of this kind."""
+        facts = self.facts
+        if facts.get("kind", TrainConfig.__name__) != kind.__name__:
+            raise ConfigError(
+                f"{self.path} is a run of another kind: runs in Procgen are for the commands of "
+                "`dred procgen`, all others for the commands without that word."
+            )
+        settings = cast("dict[str, object]", facts["config"])
+        return read_settings(kind, settings, where=f"{self.path}/run.json")
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -79,6 +93,20 @@ class Run:
             except ValueError:
                 break  # the last line, cut short when the run was killed
         return rows
+
+    def levels(self, name: str) -> "LevelDataset":
+        """The levels that it was given, "train" or "test", which must not have changed."""
+        from dred.levels.dataset import load
+
+        noted = self.facts["levels"][name]
+        levels = load(noted["path"])
+        if levels.digest != noted["digest"]:
+            raise DatasetError(
+                f"{noted['path']} has changed since {self.path} began: its digest was "
+                f"{noted['digest'][:12]} and is {levels.digest[:12]}. Put the old levels back, or "
+                "start a new run."
+            )
+        return levels
 
     def policy(self, seed: int | None = None) -> "ActorCritic":
         """The trained network: of the given seed, or of the first."""
@@ -129,7 +157,7 @@ def open_run(path: str | Path) -> Run:
 def create_run(
     path: Path,
     *,
-    config: TrainConfig,
+    config: TrainConfig | ProcgenConfig,
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
@@ -143,6 +171,7 @@ def create_run(
             f"`dred resume {path}`."
         )
     facts = {
+        "kind": type(config).__name__,
         "config": dataclasses.asdict(config),
         "seeds": list(seeds),
         "levels": dict(levels),

@@ -237,6 +237,13 @@ def test_generated_levels_are_a_set_that_says_how_good_it_is(folder, tmp_path, c
 def test_what_cannot_be_fitted_or_loaded_is_said(folder, dataset, tmp_path):
     with pytest.raises(DatasetError, match="at least 3 levels"):
         fit(dataset[:1].levels, SMALL, key=jax.random.key(0))
+    dataset[:1].save(tmp_path / "one.npz")
+    one = ["fit", "--levels", str(tmp_path / "one.npz"), "--out", str(tmp_path / "x"), "--debug"]
+    with pytest.raises(DatasetError, match="there is 1"):
+        main(one)
+    with pytest.raises(ConfigError, match=r"epochs \(=0\)"):
+        main([*one, "--epochs", "0"])
+    assert {path.name for path in tmp_path.iterdir()} == {"one.npz"}  # nothing is left behind
     with pytest.raises(ConfigError, match="is not a generator"):
         dred.generators.load(tmp_path)
     with pytest.raises(DatasetError, match="fitted to levels of"):

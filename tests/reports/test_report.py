@@ -21,7 +21,7 @@ from dred.reports.gather import gather
 from dred.reports.lineage import buffer_of
 from dred.reports.page import page_of
 from dred.reports.results import AGGREGATES, estimate, improvement, results_of
-from dred.reports.tables import Cell, Table, plus_minus, to_csv, to_html, to_markdown
+from dred.reports.table import Cell, Table, plus_minus, to_csv, to_html, to_markdown
 from dred.reports.write import check_place, files_of, make_report, write_report
 from tests.reports.conftest import METHODS, TEST, TRAIN, returns_of, write_method
 from tests.reports.made_up import metric_rows, write_run, write_suite

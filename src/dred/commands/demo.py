@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dred.errors import ConfigError
+from dred.errors import ConfigError, lookup
 
 COUNT, SIZE, EPOCHS = 256, 11, 100  # levels, tiles along a side, passes in fitting
 
@@ -35,8 +35,10 @@ class Demo:
         """All stages; what is there already is not done again."""
         from dred.compute import keep_compiled_programs
         from dred.config import check_seed
+        from dred.presets import BUDGETS
 
         check_seed(self.seed)
+        lookup(BUDGETS, self.preset, what="preset")
         keep_compiled_programs()
         self._claim()
         begun = time.monotonic()

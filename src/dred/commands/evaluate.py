@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dred.errors import ConfigError, DatasetError
+from dred.errors import ConfigError
 
 if TYPE_CHECKING:
     from dred.levels import LevelDataset
@@ -76,7 +76,7 @@ class Evaluate:
         from dred.levels import load
 
         if self.suite == (Path("paper"),):
-            return paper_suite(levels_of(run, "train"))
+            return paper_suite(run.levels("train"))
         sets = {path.stem: load(path) for path in self.suite}
         if len(sets) != len(self.suite):
             raise ConfigError("Two of the sets have the same file name; rename one.")
@@ -85,8 +85,8 @@ class Evaluate:
     def _gaps(self, run: "Run") -> None:
         from dred.training.after import measure_run
 
-        held_out = levels_of(run, "test") if "test" in run.facts["levels"] else None
-        for row in measure_run(run, levels_of(run, "train"), held_out, seed=self.seed):
+        held_out = run.levels("test") if "test" in run.facts["levels"] else None
+        for row in measure_run(run, run.levels("train"), held_out, seed=self.seed):
             gap = f"GenGap {row['gen_gap']:.3f}, " if "gen_gap" in row else ""
             print(
                 f"seed {row['seed']}: {gap}at most {row['gen_gap_bound']:.3f}; ShiftGap "
@@ -94,18 +94,3 @@ class Evaluate:
                 f"I(L;b) {row['mutual_information']:.2f} nats, {row['probe_accuracy']:.1%} of "
                 "levels guessed"
             )
-
-
-def levels_of(run: "Run", name: str) -> "LevelDataset":
-    """The levels that a run was given, which must not have changed."""
-    from dred.levels import load
-
-    noted = run.facts["levels"][name]
-    levels = load(noted["path"])
-    if levels.digest != noted["digest"]:
-        raise DatasetError(
-            f"{noted['path']} has changed since {run.path} began: its digest was "
-            f"{noted['digest'][:12]} and is {levels.digest[:12]}. Put the old levels back, or "
-            "start a new run."
-        )
-    return levels

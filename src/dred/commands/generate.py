@@ -76,6 +76,7 @@ class Fit:
                 "least 2."
             )
         dataset = load(self.levels)
+        held_out = None if self.held_out is None else load(self.held_out)
         task = {
             "config": asdict(config),
             "seed": check_seed(self.seed),
@@ -101,7 +102,6 @@ class Fit:
             print(f"{title}, in nats: {in_nats(last, where)}")
         best = min(folder.history, key=lambda row: row["loss/held_back"])
         print(f"{self.out}: {config.epochs} epochs; least loss held back at {best['epoch']:.0f}")
-        held_out = None if self.held_out is None else load(self.held_out)
         report(load_generator(self.out), held_out, key_judge)
 
 

@@ -235,18 +235,26 @@ class Show:
 
         from dred.files import check_writable
         from dred.generators import load
+        from dred.generators.vae.latent import pairs_and_shares
         from dred.levels.level import Level
         from dred.levels.render import draw_gallery, save_picture
 
         generator = load(self.file)
         check_writable(self.out)
         dataset, key = generator.dataset, jax.random.key(self.seed)
-        pairs = [self.between] if self.between else random_pairs(len(dataset), 6, self.seed)
-        for number in (number for pair in pairs for number in pair):
-            check_number(number, dataset, self.file)
         steps = max(1, self.per_row - 2)
-        share = jnp.tile((1 + jnp.arange(steps)) / (1 + steps), len(pairs))
-        first, second = (jnp.repeat(jnp.array(ends), steps) for ends in zip(*pairs, strict=True))
+        if self.between is None:
+            num_pairs = min(6, len(dataset) // 2)
+            count = num_pairs * steps
+            first, second, share = pairs_and_shares(
+                len(dataset), count, num_pairs, with_ends=False, key=key
+            )
+        else:
+            for number in self.between:
+                check_number(number, dataset, self.file)
+            first, second = (jnp.full(steps, number) for number in self.between)
+            share = (1 + jnp.arange(steps)) / (1 + steps)
+        pairs = [(int(first[i]), int(second[i])) for i in range(0, len(share), steps)]
         made = Level(*map(np.asarray, generator.interpolate(first, second, share, key=key)))
         rows: list[tuple[str, list[Level]]] = []
         for row, (one, other) in enumerate(pairs):
@@ -278,14 +286,6 @@ def check_number(number: int, dataset: "LevelDataset", file: Path) -> None:
         raise DatasetError(
             f"There is no level {number} in {file}: it has levels 0 to {len(dataset) - 1}."
         )
-
-
-def random_pairs(count: int, most: int, seed: int) -> list[tuple[int, int]]:
-    """Pairs of different levels, no level in two of them."""
-    import numpy as np
-
-    order = np.random.default_rng(seed).permutation(count)[: 2 * min(most, count // 2)]
-    return [(int(one), int(other)) for one, other in order.reshape(-1, 2)]
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ class RunStudy:
             if failures:
                 raise failures[0]
             failures = self._do(runs)
-        report_of(study)
+        if len(failures) < len(runs):
+            report_of(study)
         if failures:
             raise DredError(f"{len(failures)} of {len(runs)} runs failed. The first: {failures[0]}")
 

@@ -117,12 +117,11 @@ class Resume:
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
-        from dred.commands.evaluate import levels_of
         from dred.generators.models import facts_of, model_for
         from dred.runs import open_run
 
         run = open_run(self.path)
-        sets = {name: levels_of(run, name) for name in run.facts["levels"]}
+        sets = {name: run.levels(name) for name in run.facts["levels"]}
         noted = run.facts.get("generator") or {}
         path = Path(noted["path"]) if noted else None
         model = model_for(run.config.method, sets["train"], path)

@@ -23,6 +23,7 @@ from dred.levels.build import make
 from dred.levels.dataset import LevelDataset, concatenate
 from dred.runs import Run
 
+PAPER = ("train", "test", "edge", "hardcore")  # the sets of the suite `paper`
 HEADER = "seed,suite,level,episode,solved,return,steps"
 
 
@@ -47,24 +48,18 @@ def paper_suite(train: LevelDataset) -> dict[str, LevelDataset]:
 
     All but the first are made anew, which takes seconds and gives the same levels each time.
     """
-    edge = [make(f"cave-escape-edge-{kind}") for kind in ("moss", "lava")]
-    return {
-        "train": train,
-        "test": make("cave-escape-test"),
-        "edge": concatenate(edge),
-        "hardcore": make("cave-escape-hardcore"),
-    }
+    edge = concatenate([make(f"cave-escape-edge-{kind}") for kind in ("moss", "lava")])
+    sets = (train, make("cave-escape-test"), edge, make("cave-escape-hardcore"))
+    return dict(zip(PAPER, sets, strict=True))
 
 
 class Results:
     """The lines of one evaluation, as arrays."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        rows = np.array([line.split(",") for line in lines]).reshape(len(lines), -1)
-        self.seed = rows[:, 0].astype(int)
-        self.level = rows[:, 2].astype(int)
-        self.solved = rows[:, 4] == "1"
-        self.returned = rows[:, 5].astype(float)
+        rows = [line.split(",") for line in lines]
+        self.solved = np.array([row[4] == "1" for row in rows])
+        self.returned = np.array([float(row[5]) for row in rows])
 
 
 def evaluate_run(

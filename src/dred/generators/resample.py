@@ -21,7 +21,7 @@ class Source:
     """The process that made a dataset, outside of compiled code."""
 
     def __init__(self, dataset: LevelDataset) -> None:
-        self.plan, self.shape = plan_of(dataset), dataset.shape
+        self.plan = plan_of(dataset)
 
     def __call__(self, bits: UInt32[np.ndarray, " 2"], like: Level) -> Level:
         """As many levels as `like` has."""

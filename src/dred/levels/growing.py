@@ -4,7 +4,6 @@ It grows in a folder `NAME.partial` beside its final name: raw arrays, and a cou
 them that is advanced last. The file is put together from them and renamed in one step.
 """
 
-import fcntl
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from dred import progress
 from dred.errors import DatasetError
-from dred.files import OutputError, cannot_write, write_text
+from dred.files import OutputError, cannot_write, held, write_text
 from dred.levels import storage
 from dred.levels.level import ANY_HEADING
 from dred.levels.placement import Made
@@ -48,17 +47,13 @@ class Growing:
         keep = (KeyboardInterrupt, OSError, OutputError)
         try:
             growing.folder.mkdir(exist_ok=True)
-            lock = (growing.folder / "lock").open("w")
         except OSError as error:
             raise OutputError(cannot_write(growing.folder, error)) from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise DatasetError(
-                    f"Another command is making {path} right now. Wait for it, or choose another "
-                    "name with --out."
-                ) from None
+        busy = DatasetError(
+            f"Another command is making {path} right now. Wait for it, or choose another name with "
+            "--out."
+        )
+        with held(growing.folder, busy=busy):
             growing.resume()
             try:
                 yield growing

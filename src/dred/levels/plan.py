@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from dred.config import DatasetConfig, check_seed, read_settings
+from dred.config import DatasetConfig, check_seed
 from dred.errors import ConfigError, lookup
 from dred.levels.dataset import LevelDataset
 from dred.levels.wfc.structures import Structure, find_structure
 from dred.presets import LEVEL_SETS
+from dred.settings import read_settings
 
 
 @dataclass(frozen=True)

@@ -160,13 +160,18 @@ class ProcgenLevels:
         return states
 
 
-def _checked_levels(levels: ArrayLike, count: int) -> Int32[np.ndarray, " slot"]:
-    numbers = np.asarray(levels)
+def _one_for_each(values: ArrayLike, count: int, *, what: str) -> NDArray[np.integer]:
+    numbers = np.asarray(values)
     if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
         raise ConfigError(
-            f"Give one level, a whole number, for each of {count} environments; found an array of "
+            f"Give one {what}, a whole number, for each of {count} environments; found an array of "
             f"{numbers.dtype} with the shape {list(numbers.shape)}."
         )
+    return numbers
+
+
+def _checked_levels(levels: ArrayLike, count: int) -> Int32[np.ndarray, " slot"]:
+    numbers = _one_for_each(levels, count, what="level")
     if (numbers < 0).any() or (numbers > LAST_LEVEL).any():
         wrong = numbers[(numbers < 0) | (numbers > LAST_LEVEL)][0]
         raise ConfigError(f"There is no level {wrong}: levels are 0 to {LAST_LEVEL}.")
@@ -174,12 +179,7 @@ def _checked_levels(levels: ArrayLike, count: int) -> Int32[np.ndarray, " slot"]
 
 
 def _checked_actions(actions: ArrayLike, count: int) -> Int32[np.ndarray, " env"]:
-    numbers = np.asarray(actions)
-    if numbers.shape != (count,) or numbers.dtype.kind not in "iu":
-        raise ConfigError(
-            f"Give one action, a whole number, for each of {count} environments; found an array of "
-            f"{numbers.dtype} with the shape {list(numbers.shape)}."
-        )
+    numbers = _one_for_each(actions, count, what="action")
     if numbers.min() < 0 or numbers.max() >= NUM_ACTIONS:
         raise ConfigError(
             f"Actions are 0 to {NUM_ACTIONS - 1}; found {numbers.min()} to {numbers.max()}."

@@ -25,7 +25,8 @@ from dred.reports.results import (
     improvements_of,
     results_of,
 )
-from dred.reports.tables import Cell, Row, Table
+from dred.reports.table import Cell, Table
+from dred.reports.tables import Row
 
 Advance = Callable[[int], None]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dred.reports.gather import Material, Method, Suite
-from dred.reports.tables import NOTHING, Cell, Table, number
+from dred.reports.table import NOTHING, Cell, Table, number
 
 
 class Extreme(NamedTuple):

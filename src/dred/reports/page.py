@@ -13,7 +13,8 @@ from dred.reports.gather import Material, Method
 from dred.reports.lineage import Shown, captioned
 from dred.reports.pictures import Picture, as_uri, legend_tiles
 from dred.reports.results import Result, best_method
-from dred.reports.tables import flattened, number, to_html
+from dred.reports.table import number, to_html
+from dred.reports.tables import flattened
 from dred.runs import Run
 
 SECTIONS = {

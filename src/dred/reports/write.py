@@ -9,7 +9,7 @@ from dred.files import OutputError, cannot_write
 from dred.reports.content import Content, compute
 from dred.reports.gather import gather
 from dred.reports.page import page_of
-from dred.reports.tables import to_csv, to_markdown
+from dred.reports.table import to_csv, to_markdown
 
 PARTS = {"report.html", "tables", "figures", "episodes"}
 

@@ -1,7 +1,7 @@
 """The jobs of a study: what each needs, whether it is done, and the commands that do it."""
 
 import json
-import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from dred.errors import ConfigError, DredError
+from dred.evaluation.suites import PAPER
 from dred.generators.models import needs_fitted
 from dred.presets import METHODS
 from dred.runs import Run
@@ -161,7 +162,7 @@ class TrainAndEvaluate(Job):
 
 def names_in(suite: str) -> tuple[str, ...]:
     """The names of the tables that a suite makes."""
-    return ("train", "test", "edge", "hardcore") if suite == "paper" else (Path(suite).stem,)
+    return PAPER if suite == "paper" else (Path(suite).stem,)
 
 
 def is_evaluated(path: Path, update: int, episodes: int) -> bool:
@@ -217,8 +218,5 @@ def last_words(log: Path) -> str:
 
 def sweep_away_unbegun(job: TrainAndEvaluate) -> None:
     """Remove the folder of a run that was killed before it said what it was."""
-    path = job.run.path
-    if path.exists() and not job.has_begun:
-        for inside in sorted(path.rglob("*"), reverse=True):
-            inside.rmdir() if inside.is_dir() else os.unlink(inside)
-        path.rmdir()
+    if not job.has_begun:
+        shutil.rmtree(job.run.path, ignore_errors=True)

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dred.config import StudyConfig, TrainConfig, read_settings
+from dred.config import StudyConfig, TrainConfig
 from dred.errors import ConfigError, lookup
 from dred.generators.models import needs_fitted
 from dred.presets import BUDGETS, METHODS, VAES, train_config
+from dred.settings import read_settings
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dred.agents.network import ActorCritic
 from dred.config import ProbeConfig
 from dred.envs.gridworld import Gridworld
 from dred.evaluation.evaluate import evaluate_compiled
-from dred.evaluation.gaps import gap_bound, gen_gap, level_information_compiled
+from dred.evaluation.gaps import gap_bound, gen_gap, level_information_compiled, shift_gap
 from dred.levels.dataset import LevelDataset
 from dred.levels.shift import shift_between
 from dred.replay.distribution import drawn_from
@@ -72,7 +72,7 @@ def measure(
     row: dict[str, Any] = {
         "return/train": float(train.mean()),
         "return/drawn": float(under.mean()),
-        "shift_gap": float(under.mean() - train.mean()),
+        "shift_gap": float(shift_gap(under, jnp.ones_like(under), train)),
         "jsd_distance": shift.distance,
         "jsd_divergence": shift.divergence,
         "mutual_information": float(information.nats),

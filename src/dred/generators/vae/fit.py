@@ -33,7 +33,8 @@ History = list[dict[str, float]]  # a row per epoch
 
 def begin(levels: Level, config: VAEConfig, *, key: PRNGKeyArray) -> Fitting:
     """A model that knows nothing."""
-    _, height, width = levels.tiles.shape
+    count, height, width = levels.tiles.shape
+    need_enough(count, round(config.held_back * count))
     if config.turns and height != width:
         raise DatasetError(f"turns needs square levels; these have {height}×{width} cells.")
     model = LevelVAE(config, height * width, key=jax.random.fold_in(key, MODEL))
@@ -48,13 +49,18 @@ def held_back_levels(count: int, share: float, *, key: PRNGKeyArray) -> Int[np.n
 
 def folds(count: int, size: int, *, key: PRNGKeyArray) -> Iterator[Int[np.ndarray, " held"]]:
     """All levels in random order, so many at a time: each is held back in just one fold."""
-    if count - size < 2:
+    need_enough(count, size)
+    order = np.asarray(jax.random.permutation(jax.random.fold_in(key, SPLIT), count))
+    return (order[first : first + size] for first in range(0, count, size))
+
+
+def need_enough(count: int, held_back: int) -> None:
+    """Stop unless at least two levels are left to fit to."""
+    if count - max(1, held_back) < 2:
         raise DatasetError(
             f"A model needs at least 3 levels to fit to, and a few hundred to be any good; there "
             f"{'is' if count == 1 else 'are'} {count}."
         )
-    order = np.asarray(jax.random.permutation(jax.random.fold_in(key, SPLIT), count))
-    return (order[first : first + size] for first in range(0, count, size))
 
 
 MODEL, SPLIT, EPOCHS = range(3)  # what a key is used for

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred import checkpoint
-from dred.config import VAEConfig, read_settings
+from dred.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.generators.vae.graph import level_graph
 from dred.generators.vae.latent import LatentSpace
@@ -24,6 +24,7 @@ from dred.generators.vae.sample import parts_of
 from dred.levels.dataset import LevelDataset
 from dred.levels.dataset import load as load_levels
 from dred.levels.level import EMPTY, MOSS, Level
+from dred.settings import read_settings
 
 Mode = Literal["interpolate", "reconstruct", "prior"]
 MODES: tuple[Mode, ...] = get_args(Mode)

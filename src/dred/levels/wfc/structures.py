@@ -19,10 +19,11 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from numpy.typing import NDArray
 
-from dred.config import WFCConfig, read_settings
+from dred.config import WFCConfig
 from dred.errors import ConfigError, DatasetError, lookup
 from dred.levels.compiled import seed_from, sub_seed
 from dred.levels.wfc import engine
+from dred.settings import read_settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,100 @@
+"""Records of settings from tables of TOML files; what is wrong is named."""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from types import UnionType
+from typing import Literal, TypeVar, cast
+
+from dred.errors import ConfigError, did_you_mean
+
+Record = TypeVar("Record")
+
+
+def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
+    """The record of this kind that a table of a TOML file describes.
+
+    Keys left out keep their defaults; unknown keys, wrong types and bad values are errors that
+    begin with `where`.
+    """
+    hints = typing.get_type_hints(kind)
+    fields = {f.name: f for f in dataclasses.fields(kind)}  # pyright: ignore[reportArgumentType]
+    values: dict[str, object] = {}
+    for key, value in table.items():
+        if key not in fields:
+            hint, known = did_you_mean(key, fields), ", ".join(fields)
+            raise ConfigError(f"{where}: there is no setting {key!r}.{hint} Settings: {known}.")
+        values[key] = _read_value(hints[key], value, where=f"{where}, {key}")
+    missing = [
+        name
+        for name, f in fields.items()
+        if name not in values
+        and f.default is dataclasses.MISSING
+        and f.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ConfigError(f"{where}: these settings are missing: {', '.join(missing)}.")
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _read_value(kind: object, value: object, *, where: str) -> object:
+    """One value of a TOML table, as the type that the record wants."""
+    if dataclasses.is_dataclass(kind) and isinstance(value, dict):
+        return read_settings(
+            cast("type[object]", kind), cast("dict[str, object]", value), where=where
+        )
+    if kind == tuple[float, float]:
+        ends = cast("list[object]", value) if isinstance(value, list) else [value, value]
+        if len(ends) == 2 and all(_is_number(end) for end in ends):
+            return tuple(float(cast("float", end)) for end in ends)
+        raise ConfigError(f"{where}: expected a number or [low, high], found {value!r}.")
+    if kind is float and _is_number(value):
+        return float(cast("float", value))
+    if typing.get_origin(kind) is Literal:
+        if value not in typing.get_args(kind):
+            choices = ", ".join(repr(choice) for choice in typing.get_args(kind))
+            raise ConfigError(f"{where}: {value!r} is not one of {choices}.")
+        return value
+    if typing.get_origin(kind) is tuple and isinstance(value, list):
+        (element, *_) = typing.get_args(kind)
+        items = enumerate(cast("list[object]", value), start=1)
+        return tuple(_read_value(element, item, where=f"{where}, entry {n}") for n, item in items)
+    if typing.get_origin(kind) is UnionType:
+        return _read_union(kind, value, where=where)
+    wanted = cast("type[object]", typing.get_origin(kind) or kind)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise ConfigError(f"{where}: expected {_in_words(wanted)}, found {value!r}.")
+    if isinstance(value, int) and abs(value) > 2**31:
+        raise ConfigError(f"{where}: {value} is too large; at most {2**31}.")
+    return value
+
+
+def _read_union(kind: object, value: object, *, where: str) -> object:
+    """A value of one of several types."""
+    records = [option for option in typing.get_args(kind) if dataclasses.is_dataclass(option)]
+    if records and isinstance(value, dict):
+        return _read_value(records[0], cast("dict[str, object]", value), where=where)
+    wanted = [typing.get_origin(option) or option for option in typing.get_args(kind)]
+    if not any(isinstance(value, option) for option in wanted):
+        choices = " or ".join(_in_words(option) for option in wanted)
+        raise ConfigError(f"{where}: expected {choices}, found {value!r}.")
+    return value
+
+
+def _in_words(kind: type[object]) -> str:
+    """What a type is called in a TOML file."""
+    names: dict[type[object], str] = {
+        str: "text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        tuple: "a list",
+    }
+    return names.get(kind, "a table")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
