@@ -184,7 +184,9 @@ class PPOConfig:
         return self.num_envs * self.num_steps
 
     def __post_init__(self) -> None:
-        need_one(self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size", "pieces")
+        need_one(
+            self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size", "pieces"
+        )
         if self.num_envs % self.num_minibatches:
             raise ConfigError(
                 f"num_minibatches (={self.num_minibatches}) must divide num_envs "
@@ -496,6 +498,38 @@ class StudyConfig:
             raise ConfigError(
                 f"updates (={self.updates}) must be 0 or more, and episodes (={self.episodes}) at "
                 "least 1."
+            )
+
+
+@dataclass(frozen=True)
+class ProcgenStudyConfig:
+    """A study in Procgen: games × strategies × numbers of levels × seeds."""
+
+    games: tuple[str, ...]
+    """Each is trained with each strategy."""
+    strategies: tuple[str, ...] = ("uniform", "value-l1", "mi", "value-l1+uniform", "value-l1+mi")
+    """Which level next."""
+    seeds: tuple[int, ...] = (0,)
+    """One run each; all games and strategies with the first seed come first."""
+    num_levels: tuple[int, ...] = (200,)
+    """Numbers of training levels, each of which is tried."""
+    preset: str = "laptop"
+    """How much: paper, laptop or smoke."""
+    difficulty: Literal["easy", "hard"] = "easy"
+    """Of the games."""
+    updates: int = 0
+    """Updates, instead of the preset's number, if not 0."""
+    out: str = ""
+    """The folder to fill, beside the file; called like the file if not given."""
+
+    def __post_init__(self) -> None:
+        for name in ("games", "strategies", "seeds", "num_levels"):
+            values: tuple[object, ...] = getattr(self, name)
+            if not values or len(set(values)) != len(values):
+                raise ConfigError(f"{name} {list(values)} must name at least one, and none twice.")
+        if self.updates < 0 or min(self.num_levels) < 1:
+            raise ConfigError(
+                f"updates (={self.updates}) must be 0 or more, and num_levels at least 1."
             )
 
 

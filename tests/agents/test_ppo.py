@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +12,15 @@ from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
 from dred.agents.network import at_each_place, new_network
 from dred.agents.play import Rollout
-from dred.agents.ppo import estimate_advantages, normalise, policy_loss, value_loss
+from dred.agents.ppo import (
+    Learner,
+    estimate_advantages,
+    learn,
+    make_optimiser,
+    normalise,
+    policy_loss,
+    value_loss,
+)
 from dred.config import PPOConfig
 from dred.envs.view import View
 from dred.errors import ConfigError
@@ -167,3 +176,40 @@ def test_the_kernel_at_each_place_makes_the_convolution_that_jax_knows():
 def test_minibatches_must_divide_the_environments():
     with pytest.raises(ConfigError, match="must divide num_envs"):
         replace(PPOConfig(), num_minibatches=5)
+
+
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(pieces):
+    num_envs, length = 12, 4
+    random = np.random.default_rng(0)
+    shape = (length, num_envs)
+    network = new_network(7, hidden_size=8, key=jax.random.key(0))
+    image = jnp.asarray(random.integers(0, 4, size=(*shape, 5, 5, 3)), jnp.uint8)
+    rollout = Rollout(
+        view=View(image, jnp.zeros(shape, jnp.int32)),
+        begins=jnp.asarray(random.random(shape) < 0.2),
+        level=jnp.zeros(shape, jnp.int32),
+        action=jnp.asarray(random.integers(7, size=shape), jnp.int32),
+        log_prob=jnp.full(shape, -np.log(7.0), jnp.float32),
+        entropy=jnp.ones(shape),
+        reward=jnp.zeros(shape),
+        terminated=jnp.zeros(shape, jnp.bool_),
+        truncated=jnp.zeros(shape, jnp.bool_),
+        value=jnp.zeros((length + 1, num_envs)),
+        end_value=jnp.zeros(shape),
+    )
+    advantage = jnp.asarray(random.normal(size=shape), jnp.float32)
+
+    def learned(pieces):
+        config = PPOConfig(num_envs=12, epochs=2, num_minibatches=2, pieces=pieces)
+        optimiser = make_optimiser(config, 1)
+        learner = Learner(network, optimiser.init(eqx.filter(network, eqx.is_array)))
+        return learn(learner, rollout, advantage, config, optimiser, key=jax.random.key(1))
+
+    for one, other in zip(*map(jax.tree.leaves, (learned(1), learned(pieces))), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=2e-6)
+
+
+def test_pieces_must_divide_a_minibatch():
+    with pytest.raises(ConfigError, match="pieces"):
+        PPOConfig(num_envs=36, num_minibatches=4, pieces=2)

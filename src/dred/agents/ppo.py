@@ -1,24 +1,39 @@
-"""Proximal policy optimisation (Schulman et al. 2017), for whole recurrent sequences."""
+"""Proximal policy optimisation (Schulman et al. 2017), for whole sequences.
 
-from typing import Any, cast
+For an agent without a memory, a rollout may also be given as that of many agents for one step.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, log_prob
-from dred.agents.network import ActorCritic
+from dred.agents.network import Judgement
 from dred.agents.play import Rollout
 from dred.config import PPOConfig
 
+NetworkT = TypeVar("NetworkT", bound="Judge")
 
-class Learner(eqx.Module):
+
+@runtime_checkable
+class Judge(Protocol):
+    """A network that can learn: it judges all steps of a batch of agents."""
+
+    def over_time(self, views: Any, begins: Bool[Array, "time env"]) -> Judgement:  # noqa: ANN401
+        """Policy and value at each step, from what was seen; `begins` is where episodes begin."""
+        ...
+
+
+class Learner(eqx.Module, Generic[NetworkT]):
     """A network and the state of its optimiser."""
 
-    network: ActorCritic
+    network: NetworkT
     optimiser: optax.OptState
 
 
@@ -90,7 +105,7 @@ def value_loss(
 
 
 def loss_of(
-    network: ActorCritic,
+    network: Judge,
     rollout: Rollout[Any],
     advantage: Float[Array, "time env"],
     target: Float[Array, "time env"],
@@ -111,37 +126,62 @@ def loss_of(
 
 
 def learn(
-    learner: Learner,
+    learner: Learner[NetworkT],
     rollout: Rollout[Any],
     advantage: Float[Array, "time env"],
     config: PPOConfig,
     optimiser: optax.GradientTransformation,
     *,
     key: PRNGKeyArray,
-) -> tuple[Learner, Losses]:
+) -> tuple[Learner[NetworkT], Losses]:
     """Several passes over a rollout, each in pieces of whole sequences; the last pass's losses."""
     target = advantage + rollout.value[:-1]
     weighed = normalise(advantage)
     num_envs = advantage.shape[1]
 
-    def on_some(learner: Learner, envs: Array) -> tuple[Learner, Losses]:
+    def gradient_on(network: NetworkT, envs: Int[Array, " some"]) -> tuple[NetworkT, Losses]:
         def pick(part: Array) -> Array:
-            return part if config.num_minibatches == 1 else jnp.take(part, envs, axis=1)
+            return part if envs.shape[0] == num_envs else jnp.take(part, envs, axis=1)
 
         some = jax.tree.map(pick, rollout)
         grad = jax.grad(loss_of, has_aux=True)
-        gradient, losses = grad(learner.network, some, pick(weighed), pick(target), config)
+        return grad(network, some, pick(weighed), pick(target), config)
+
+    def on_some(
+        learner: Learner[NetworkT], envs: Int[Array, " some"]
+    ) -> tuple[Learner[NetworkT], Losses]:
+        gradient, losses = in_pieces(
+            lambda part: gradient_on(learner.network, part), envs, config.pieces
+        )
         norm = optax.tree.norm(gradient)
         parameters = cast(Any, learner.network)  # any pytree, though optax's types say otherwise
         changes, state = optimiser.update(gradient, learner.optimiser, parameters)
-        network = cast(ActorCritic, optax.apply_updates(parameters, changes))
+        network = cast(NetworkT, optax.apply_updates(parameters, changes))
         losses = eqx.tree_at(lambda losses: losses.gradient_norm, losses, norm)
         return Learner(network, state), losses
 
-    def epoch(learner: Learner, key: PRNGKeyArray) -> tuple[Learner, Losses]:
+    def epoch(learner: Learner[NetworkT], key: PRNGKeyArray) -> tuple[Learner[NetworkT], Losses]:
         order = jax.random.permutation(key, num_envs).reshape(config.num_minibatches, -1)
         learner, losses = jax.lax.scan(on_some, learner, order)
         return learner, jax.tree.map(lambda loss: loss.mean(), losses)
 
     learner, losses = jax.lax.scan(epoch, learner, jax.random.split(key, config.epochs))
     return learner, jax.tree.map(lambda loss: loss[-1], losses)
+
+
+def in_pieces(
+    function: Callable[[Int[Array, " part"]], Any], envs: Int[Array, " some"], pieces: int
+) -> Any:  # noqa: ANN401  (what the function gives)
+    """The mean of what a function gives for equal parts, one after the other."""
+    if pieces == 1:
+        return function(envs)
+    parts = envs.reshape(pieces, -1)
+    zero = jax.tree.map(
+        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(function, parts[0])
+    )
+
+    def add(total: Any, part: Array) -> tuple[Any, None]:  # noqa: ANN401
+        return jax.tree.map(jnp.add, total, function(part)), None
+
+    total, _ = jax.lax.scan(add, zero, parts)
+    return jax.tree.map(lambda leaf: leaf / pieces, total)

@@ -26,7 +26,7 @@ from dred.training.state import new_learner, new_setup, run_key
 class JustLearner(NamedTuple):
     """The first part of a `TrainState`, which is all that a policy needs."""
 
-    learner: Learner
+    learner: Learner[ActorCritic]
 
 
 def policies_of(run: Run) -> list[ActorCritic]:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from dred.agents.network import new_network
+from dred.agents.network import ActorCritic, new_network
 from dred.agents.play import Rollout
 from dred.agents.ppo import Learner, Losses, make_optimiser
 from dred.config import TrainConfig
@@ -31,7 +31,7 @@ class Stored(eqx.Module):
 class TrainState(eqx.Module):
     """All of it, as one pytree. A run continues exactly from a saved one."""
 
-    learner: Learner
+    learner: Learner[ActorCritic]
     buffer: Buffer
     num_updates: Int[Array, ""]
     eta_scale: Float[Array, ""]  # below 1 if the drift guard holds η back
@@ -74,7 +74,7 @@ def new_setup(config: TrainConfig) -> Setup:
     return Setup(config, Gridworld(), make_optimiser(config.ppo, config.num_updates))
 
 
-def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner:
+def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[ActorCritic]:
     """A network that has learned nothing."""
     network = new_network(
         setup.environment.num_actions, hidden_size=setup.config.ppo.hidden_size, key=key
