@@ -49,6 +49,11 @@ def episodes_of(rollout):
                 first = t + 1
 
 
+def doubt_in(rollout):
+    """Any number for each step will do."""
+    return 2.0 * rollout.entropy + 0.1
+
+
 def oracle(rollout, advantage, best, optimal, name):
     """The score of each level, said slowly."""
     value, reward = np.asarray(rollout.value), np.asarray(rollout.reward)
@@ -80,6 +85,7 @@ def oracle(rollout, advantage, best, optimal, name):
                     "policy_entropy": np.asarray(rollout.entropy)[a : b + 1, env].mean(),
                     "true_regret": optimal[level] - returned,
                     "learnability": p * (1 - p),
+                    "doubt": doubt_in(rollout)[a : b + 1, env].sum(),
                 }[name]
             )
         scores[level] = np.mean(each)
@@ -100,6 +106,7 @@ def test_scores_agree_with_a_loop_over_episodes(name, seed, share_ended):
         optimal=jnp.asarray(optimal),
         scores=(name, "uniform"),
         discount=DISCOUNT,
+        doubt=doubt_in(rollout),
     )
     expected = oracle(rollout, advantage, best, optimal, name)
     for level in range(4):

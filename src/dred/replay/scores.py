@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from dred.agents.play import Rollout
+from dred.config import MethodConfig
+from dred.replay.buffer import Buffer, rescore
 
 Steps = Float[Array, "time env"]
 
@@ -28,6 +30,8 @@ class Trace(eqx.Module):
     best: Steps  # highest return ever in the step's level
     optimal: Steps  # highest return possible in the step's level
     success: Steps  # share of the level's episodes in this rollout that were solved
+    doubt: Steps  # −ln p(level) by a classifier that guesses the level; 0 if there is none
+    length: Steps  # steps of the step's whole episode
 
 
 Score = Callable[[Trace], Steps]
@@ -43,6 +47,7 @@ SCORES: dict[str, Score] = {
     "policy_entropy": lambda trace: trace.entropy,
     "true_regret": lambda trace: trace.optimal - trace.returned,
     "learnability": lambda trace: trace.success * (1.0 - trace.success),
+    "doubt": lambda trace: trace.doubt * trace.length,  # summed over the episode, not averaged
 }
 
 
@@ -66,6 +71,7 @@ def judge(
     optimal: Float[Array, " level"],
     scores: tuple[str, str],
     discount: float,
+    doubt: Steps | None = None,
 ) -> Results:
     """Score every level of a rollout's world.
 
@@ -97,6 +103,7 @@ def judge(
     success = per_level(jnp.where(returned > 0, 1.0, 0.0), counts) / shown
     best_now = jnp.full(num_levels, -jnp.inf).at[level].max(jnp.where(counts, returned, -jnp.inf))
     discounted = jnp.where(rollout.ended, 0.0, discount * rollout.value[1:])
+    steps = (last - first + 1).astype(jnp.float32)
     trace = Trace(
         advantage=advantage,
         surprise=rollout.reward + discounted - rollout.value[:-1],
@@ -106,8 +113,9 @@ def judge(
         best=jnp.maximum(best, best_now)[level],
         optimal=optimal[level],
         success=success[level],
+        doubt=jnp.zeros_like(advantage) if doubt is None else doubt,
+        length=steps,
     )
-    steps = (last - first + 1).astype(jnp.float32)
 
     def of_levels(value: Steps) -> Float[Array, " level"]:
         return per_level(over_episode(value) / steps, counts) / shown
@@ -122,6 +130,23 @@ def judge(
         value_loss=of_levels(jnp.abs(advantage)),
         solved=success > 0,
     )
+
+
+def record(buffer: Buffer, results: Results) -> Buffer:
+    """New scores for the slots that were played."""
+    slots = jnp.where(results.episodes > 0, jnp.arange(buffer.capacity), buffer.capacity)
+    return rescore(
+        buffer,
+        slots,
+        primary=results.primary,
+        secondary=results.secondary,
+        best=results.best,
+    )
+
+
+def scores_of(method: MethodConfig) -> tuple[str, str]:
+    """The names of the two scores; the second is the first if there is no second term."""
+    return method.primary.score, (method.secondary or method.primary).score
 
 
 def cumulative_max(index: Int[Array, "time env"]) -> Int[Array, "time env"]:

@@ -23,10 +23,9 @@ from dred.replay.buffer import (
     admit,
     locate,
     note_draws,
-    rescore,
 )
 from dred.replay.distribution import drawn_from, probabilities, scheduled
-from dred.replay.scores import Results, judge
+from dred.replay.scores import Results, judge, record, scores_of
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
 
 
@@ -226,18 +225,6 @@ def play_and_judge(
     return Played(rollout, advantage, results, state.buffer)
 
 
-def record(buffer: Buffer, results: Results) -> Buffer:
-    """New scores for the slots that were played."""
-    slots = jnp.where(results.episodes > 0, jnp.arange(buffer.capacity), buffer.capacity)
-    return rescore(
-        buffer,
-        slots,
-        primary=results.primary,
-        secondary=results.secondary,
-        best=results.best,
-    )
-
-
 def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"]:
     """The slots in which return minus value loss was highest, taking turns."""
     ease = jnp.where(results.episodes > 0, results.mean_return - results.value_loss, -jnp.inf)
@@ -250,11 +237,6 @@ def eta_of(state: TrainState, setup: Setup) -> Float[Array, ""]:
     """η: by its schedule over training, unless the drift guard holds it back."""
     progress = state.num_updates / setup.config.num_updates
     return scheduled(setup.config.method.eta, progress) * state.eta_scale
-
-
-def scores_of(method: MethodConfig) -> tuple[str, str]:
-    """The names of the two scores; the second is the first if there is no second term."""
-    return method.primary.score, (method.secondary or method.primary).score
 
 
 def deciding_score(method: MethodConfig) -> str:
