@@ -24,6 +24,10 @@ METHOD_COLOURS = {
     "accel-d": "#4f9a3d",
     "accel": "#1f9a8c",
     "rplr": "#8f6cc9",
+    "value-l1": "#2f6fc0",  # from here on, strategies in Procgen
+    "mi": "#c2410c",
+    "value-l1+uniform": "#4f9a3d",
+    "value-l1+mi": "#8f6cc9",
 }
 MARKERS = "osDv^PX*<>"
 INK = "#6f7680"  # replaced by the colour of the text around it

@@ -49,10 +49,15 @@ def page_of(content: Content, files: Sequence[str], *, opening: str = "") -> str
         "settings": settings(content),
         **({"files": file_list(files)} if files else {}),
     }
-    title = title_of(content.material)
-    links = "".join(f'<li><a href="#{key}">{SECTIONS[key]}</a></li>' for key in parts)
+    material = content.material
+    return document(title_of(material), subtitle_of(material), SECTIONS, parts)
+
+
+def document(title: str, lead: str, headings: Mapping[str, str], parts: Mapping[str, str]) -> str:
+    """A page that needs nothing else, with a section for each part under its heading."""
+    links = "".join(f'<li><a href="#{key}">{headings[key]}</a></li>' for key in parts)
     body = "".join(
-        f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{SECTIONS[key]}'
+        f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{headings[key]}'
         f"</h2>{part}</section>"
         for key, part in parts.items()
     )
@@ -62,8 +67,7 @@ def page_of(content: Content, files: Sequence[str], *, opening: str = "") -> str
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)} · dred report</title><style>{style}</style></head><body>"
-        f'<header class="top"><h1>{escape(title)}</h1><p class="lead">'
-        f"{escape(subtitle_of(content.material))}</p></header>"
+        f'<header class="top"><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
         f'<nav aria-label="Sections"><ul>{links}</ul></nav><main>{body}'
         f"<footer>Made with dred {escape(__version__)}.</footer></main></body></html>\n"
     )

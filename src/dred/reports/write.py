@@ -2,14 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dred.files import OutputError, cannot_write
-from dred.reports.content import Content, compute
+from dred.reports.content import Content, Drawing, compute
 from dred.reports.gather import gather
 from dred.reports.page import page_of
-from dred.reports.table import to_csv, to_markdown
+from dred.reports.table import Table, to_csv, to_markdown
 
 PARTS = {"report.html", "tables", "figures", "episodes"}
 
@@ -43,11 +43,20 @@ def partial(out: Path) -> Path:
 
 
 def write_report(content: Content, out: Path) -> Path:
-    """Write everything beside, then give it its name; a former report is replaced."""
+    """Write the page and all that lies beside it."""
+    files = files_of(content)
+    return write_folder(files, page_of(content, sorted(files)), out)
+
+
+def write_folder(files: Mapping[str, bytes], page: str, out: Path) -> Path:
+    """Write everything beside, then give it its name; a former report is replaced. The page."""
     growing = partial(out)
     try:
         shutil.rmtree(growing, ignore_errors=True)
-        write_parts(content, growing)
+        for name, data in {**files, "report.html": page.encode()}.items():
+            path = growing / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
         put_in_place(growing, out)
     except OSError as error:
         raise OutputError(cannot_write(out, error)) from error
@@ -56,25 +65,23 @@ def write_report(content: Content, out: Path) -> Path:
     return out / "report.html"
 
 
-def write_parts(content: Content, folder: Path) -> None:
-    """All files of a report."""
-    files = files_of(content)
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    page = page_of(content, sorted(files))
-    (folder / "report.html").write_text(page, encoding="utf-8")
+def tables_and_figures(
+    tables: Mapping[str, Table], figures: Mapping[str, Drawing]
+) -> dict[str, bytes]:
+    """Every table as CSV and Markdown and every figure as SVG, by the names of files."""
+    return {
+        **{f"tables/{name}.csv": to_csv(table).encode() for name, table in tables.items()},
+        **{f"tables/{name}.md": to_markdown(table).encode() for name, table in tables.items()},
+        **{f"figures/{name}.svg": drawing.wide.encode() for name, drawing in figures.items()},
+    }
 
 
 def files_of(content: Content) -> dict[str, bytes]:
     """What lies beside the page, by name."""
-    files: dict[str, bytes] = {}
-    for table in content.tables.values():
-        files[f"tables/{table.name}.csv"] = to_csv(table).encode()
-        files[f"tables/{table.name}.md"] = to_markdown(table).encode()
-    for drawing in content.drawings.values():
-        files[f"figures/{drawing.name}.svg"] = drawing.wide.encode()
+    files = tables_and_figures(
+        {table.name: table for table in content.tables.values()},
+        {drawing.name: drawing for drawing in content.drawings.values()},
+    )
     for method, several in content.episodes.items():
         if not isinstance(several, str):
             for one in several:
