@@ -20,6 +20,10 @@ StateT = TypeVar("StateT")
 Arrays = dict[str, NDArray[np.generic]]
 
 
+class AnyShape:
+    """A leaf of `like`, below, for an array whose size is not known beforehand."""
+
+
 def path_of(folder: Path, num_updates: int) -> Path:
     """Where the checkpoint after so many updates is."""
     return folder / f"update-{num_updates:08d}.npz"
@@ -69,11 +73,12 @@ def load(path: Path, like: StateT) -> StateT:
     arrays = read(path)
     expected = _named_leaves(like)
     for name, array in expected.items():
-        if name not in arrays or arrays[name].shape != array.shape:
-            found = list(arrays[name].shape) if name in arrays else "nothing"
+        wanted = "something" if isinstance(array, AnyShape) else list(array.shape)
+        found = list(arrays[name].shape) if name in arrays else "nothing"
+        if found != wanted and (wanted != "something" or found == "nothing"):
             raise CheckpointError(
-                f"{path} has {found} for {name}, where these settings need {list(array.shape)}. It "
-                "belongs to a run with other settings."
+                f"{path} has {found} for {name}, where these settings need {wanted}. It belongs to "
+                "a run with other settings."
             )
     leaves = [jax.numpy.asarray(arrays[name]) for name in expected]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)

@@ -8,6 +8,7 @@ from dred.config import (
     MethodConfig,
     PPOConfig,
     ProbeConfig,
+    ProcgenConfig,
     ScheduleConfig,
     TermConfig,
     TileConfig,
@@ -195,3 +196,71 @@ def train_config(method: str, budget: str) -> TrainConfig:
     if budget == "smoke" and chosen.begins_with == "nothing":
         chosen = replace(chosen, capacity=SMOKE_CAPACITY)
     return replace(base, method=chosen)
+
+
+# The five strategies of the paper's section 3, by the names of its figures:
+#   P_S = U · S = S^V · S = S^MI · (S^V, P_S' = U) · (S^V, S' = S^MI)
+_STALE = 0.1
+_LATE = ScheduleConfig(0.0, 0.25, begins=0.5)
+_VALUE = MethodConfig("value-l1", staleness=_STALE)
+_DOUBT = TermConfig("doubt")
+
+STRATEGIES = {
+    strategy.name: strategy
+    for strategy in (
+        _UNIFORM,
+        _VALUE,
+        MethodConfig("mi", primary=_DOUBT, staleness=_STALE),
+        replace(_VALUE, name="value-l1+uniform", secondary=_CONSTANT, eta=_LATE),
+        replace(_VALUE, name="value-l1+mi", secondary=_DOUBT, eta=_LATE),
+    )
+}
+
+_PROCGEN_PPO = PPOConfig(
+    num_envs=64,
+    epochs=3,
+    num_minibatches=8,
+    learning_rate=5e-4,
+    discount=0.999,
+    entropy_coefficient=0.01,
+    bootstrap=True,
+    pieces=8,
+)
+_PAPER_PROCGEN = ProcgenConfig("bigfish", _UNIFORM, _PROCGEN_PPO)
+
+PROCGEN_BUDGETS = {
+    "paper": _PAPER_PROCGEN,
+    "laptop": replace(
+        _PAPER_PROCGEN,
+        ppo=replace(_PROCGEN_PPO, num_envs=32, num_steps=128, pieces=2),
+        num_updates=120,
+        watch_envs=16,
+        watch_steps=64,
+        evaluate_episodes=400,
+    ),
+    "smoke": replace(
+        _PAPER_PROCGEN,
+        ppo=replace(
+            _PROCGEN_PPO,
+            num_envs=4,
+            num_steps=16,
+            epochs=1,
+            num_minibatches=2,
+            hidden_size=16,
+            pieces=2,
+        ),
+        num_levels=8,
+        num_updates=4,
+        watch_envs=4,
+        watch_steps=16,
+        probe_minibatches=2,
+        evaluate_episodes=8,
+        checkpoint_every=2,
+    ),
+}
+
+
+def procgen_config(game: str, strategy: str, budget: str) -> ProcgenConfig:
+    """The settings of a run in Procgen."""
+    base = lookup(PROCGEN_BUDGETS, budget, what="preset")
+    return replace(base, game=game, strategy=lookup(STRATEGIES, strategy, what="strategy"))

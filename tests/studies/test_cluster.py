@@ -36,7 +36,7 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     told = []
 
     def lose_a_node():
-        begun = study.run_path("uniform", 0) / "checkpoints"
+        begun = study.path / "runs" / "uniform-seed-0" / "checkpoints"
         while not any(begun.glob("*.npz")):
             time.sleep(0.01)
         cluster.remove_node(nodes[0], allow_graceful=False)

@@ -85,14 +85,14 @@ def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(f
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    second = study.run_path("plr", 0) / "checkpoints"
+    second = study.path / "runs" / "plr-seed-0" / "checkpoints"
     until = time.monotonic() + 300
     while work.poll() is None and not any(second.glob("*.npz")) and time.monotonic() < until:
         time.sleep(0.005)
     os.kill(work.pid, signal.SIGKILL)  # what it was running ends with it
     work.wait()
-    assert Run(study.run_path("uniform", 0)).facts["status"] == "finished"
-    assert Run(study.run_path("plr", 0)).facts["status"] == "running"
+    assert Run(study.path / "runs" / "uniform-seed-0").facts["status"] == "finished"
+    assert Run(study.path / "runs" / "plr-seed-0").facts["status"] == "running"
     main(["study", "run", str(file), "--debug"])
     assert numbers_in(study) == numbers_in(whole)
     done = commands_in(study)
@@ -164,7 +164,7 @@ def test_runs_made_with_other_settings_are_not_taken_for_the_studys(whole, folde
 def test_only_one_process_runs_a_study(whole):
     with held(whole.path), pytest.raises(BusyError, match="another process"):
         main(["study", "run", str(whole.path.with_suffix(".toml")), "--debug"])
-    run = whole.run_path("plr", 0)
+    run = whole.path / "runs" / "plr-seed-0"
     with held(run), pytest.raises(BusyError, match="another process"):
         main(["resume", str(run), "--debug"])
 

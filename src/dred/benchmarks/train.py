@@ -20,6 +20,7 @@ import numpy as np
 from dred import progress
 from dred.agents.network import HEAD_SIZE, INPUT_SIZE
 from dred.agents.ppo import estimate_advantages, learn
+from dred.benchmarks.clock import medians
 from dred.benchmarks.show import number, print_table
 from dred.config import PPOConfig
 from dred.envs.view import prepare
@@ -51,13 +52,6 @@ def learning_flops(config: PPOConfig, num_actions: int) -> float:
     kernel = 2 * 9 * 27 * 16
     each = recurrent + heads + kernel
     return each * config.transitions_per_update * config.epochs * FORWARD_AND_BACKWARD
-
-
-def seconds_of(call: Callable[[], Any]) -> float:
-    """Seconds until a call's results are there."""
-    begun = time.perf_counter()
-    jax.block_until_ready(call())
-    return time.perf_counter() - begun
 
 
 def play_once(state: TrainState, given: Given, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
@@ -267,14 +261,6 @@ def filled(state: TrainState, dataset: Level) -> TrainState:
         ),
     )
     return jax.tree.map(jnp.copy, replace(state, buffer=full))
-
-
-def medians(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median seconds of each call; they take turns, after one of each that may compile."""
-    for call in calls.values():
-        seconds_of(call)
-    times = [{name: seconds_of(call) for name, call in calls.items()} for _ in range(repeats)]
-    return {name: statistics.median(each[name] for each in times) for name in calls}
 
 
 def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:

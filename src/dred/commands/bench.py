@@ -14,8 +14,9 @@ class Bench:
     """Measure how fast dred is here, next to others, in one run.
 
     NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package), env
-    (steps a second in the gridworld, against minigrid itself) or train (seconds per update, against
-    the machine's own matrix product).
+    (steps a second in the gridworld, against minigrid itself), train (seconds per update, against
+    the machine's own matrix product) or procgen (steps, images and updates, against JAX's own
+    convolution gradients).
 
     For example:
       dred bench wfc
@@ -44,6 +45,7 @@ class Bench:
             "wfc": self._wfc,
             "env": self._env,
             "train": self._train,
+            "procgen": self._procgen,
         }
         result, show = lookup(benches, self.name, what="benchmark")()
         if self.json:
@@ -60,6 +62,11 @@ class Bench:
         from dred.benchmarks import train
 
         return train.run(repeats=self.repeats, seed=self.seed)
+
+    def _procgen(self) -> "Result":
+        from dred.benchmarks import procgen
+
+        return procgen.run(repeats=self.repeats, seed=self.seed)
 
     def _env(self) -> "Result":
         try:

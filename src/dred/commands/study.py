@@ -12,7 +12,7 @@ from dred.errors import ConfigError, DredError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dred.studies.jobs import Job
+    from dred.studies.jobs import Job, RunJob
     from dred.studies.study import Study
 
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml")]
@@ -42,36 +42,47 @@ class RunStudy:
 
     def run(self) -> None:
         """Run it."""
-        from dred.files import held
-        from dred.studies.jobs import preparations, runs_of, sweep_away_unbegun
-        from dred.studies.local import run_here
+        from dred.studies.jobs import preparations, runs_of
         from dred.studies.study import read_study
 
         study = read_study(self.file)
-        first, runs = preparations(study), runs_of(study)
+        runs = runs_of(study)
         for job in runs:
             job.check()
-        study.path.mkdir(parents=True, exist_ok=True)
-        with held(study.path):
-            for job in runs:
-                sweep_away_unbegun(job)
-            failures = run_here(first, say)
-            if failures:
-                raise failures[0]
-            failures = self._do(runs)
+        first = preparations(study)
+        failures = do_runs(study.path, first, runs, on=self.on, cpus=self.cpus, gpus=self.gpus)
         if len(failures) < len(runs):
             report_of(study)
         if failures:
             raise DredError(f"{len(failures)} of {len(runs)} runs failed. The first: {failures[0]}")
 
-    def _do(self, jobs: "Sequence[Job]") -> "Sequence[DredError]":
-        if self.on == "ray":
+
+def do_runs(
+    folder: Path,
+    first: "Sequence[Job]",
+    runs: "Sequence[RunJob]",
+    *,
+    on: Literal["local", "ray"],
+    cpus: float,
+    gpus: float,
+) -> "Sequence[DredError]":
+    """Do what comes first, which must not fail, and then the runs. What failed of them."""
+    from dred.files import held
+    from dred.studies.jobs import sweep_away_unbegun
+    from dred.studies.local import run_here
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        for job in runs:
+            sweep_away_unbegun(job)
+        failures = run_here(first, say)
+        if failures:
+            raise failures[0]
+        if on == "ray":
             from dred.studies.cluster import run_on_ray
 
-            return run_on_ray(jobs, say, cpus=self.cpus, gpus=self.gpus)
-        from dred.studies.local import run_here
-
-        return run_here(jobs, say)
+            return run_on_ray(runs, say, cpus=cpus, gpus=gpus)
+        return run_here(runs, say)
 
 
 @dataclass(frozen=True)

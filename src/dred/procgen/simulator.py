@@ -94,6 +94,11 @@ def start(
     return cast("Simulator", started)
 
 
+def need_procgen() -> None:
+    """Stop, saying how to install it, if the simulator is not there."""
+    _import_procgen()
+
+
 def put(simulator: Simulator, slot: int, state: bytes) -> None:
     """Replace everything about one slot, its image included. Its reward is forgotten."""
     simulator.call_c_func("set_state", slot, state, len(state))

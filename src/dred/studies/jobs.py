@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from dred.errors import ConfigError, DredError
 from dred.evaluation.suites import PAPER
@@ -34,11 +34,21 @@ class JobError(DredError):
     """A job that ended with an error."""
 
 
+@runtime_checkable
+class HasFolder(Protocol):
+    """Any study."""
+
+    @property
+    def path(self) -> Path:
+        """The folder that it fills."""
+        ...
+
+
 @dataclass(frozen=True)
 class Job:
     """One piece of work. It knows from the disk how far it is."""
 
-    study: Study
+    study: HasFolder
     name: str
 
     @property
@@ -59,6 +69,7 @@ class Job:
 class MakeLevels(Job):
     """Make a set of levels."""
 
+    study: Study
     source: str
     target: Path
 
@@ -74,6 +85,8 @@ class MakeLevels(Job):
 @dataclass(frozen=True)
 class FitGenerator(Job):
     """Fit a generator to the training levels."""
+
+    study: Study
 
     def state(self) -> State:
         """Finished once the folder has its name."""
@@ -91,16 +104,13 @@ class FitGenerator(Job):
 
 
 @dataclass(frozen=True)
-class TrainAndEvaluate(Job):
-    """One run: train it to the end, then evaluate it."""
-
-    method: str
-    seed: int
+class RunJob(Job):
+    """One run, trained to the end and evaluated."""
 
     @property
     def run(self) -> Run:
         """Its folder."""
-        return Run(self.study.run_path(self.method, self.seed))
+        return Run(self.study.path / "runs" / self.name)
 
     @property
     def has_begun(self) -> bool:
@@ -111,6 +121,23 @@ class TrainAndEvaluate(Job):
     def is_trained(self) -> bool:
         """Whether training is done."""
         return self.has_begun and self.run.facts["status"] == "finished"
+
+    def stop_if_other(self, wanted: object, found: object) -> None:
+        """Stop if the run that is there was made with other settings than the study's."""
+        if wanted != found:
+            raise ConfigError(
+                f"{self.run.path} was trained with other settings than {self.study.path.name} asks "
+                "for. Give the changed study another name (or another `out`), or remove that run."
+            )
+
+
+@dataclass(frozen=True)
+class TrainAndEvaluate(RunJob):
+    """A run in the gridworld."""
+
+    study: Study
+    method: str
+    seed: int
 
     def state(self) -> State:
         """Finished once all suites are evaluated."""
@@ -153,11 +180,8 @@ class TrainAndEvaluate(Job):
 
     def check(self) -> None:
         """Stop if the run that is there was made with other settings than the study's."""
-        if self.has_begun and self.run.config != self.study.train_config(self.method):
-            raise ConfigError(
-                f"{self.run.path} was trained with other settings than {self.study.path.name} asks "
-                "for. Give the changed study another name (or another `out`), or remove that run."
-            )
+        if self.has_begun:
+            self.stop_if_other(self.study.train_config(self.method), self.run.config)
 
 
 def names_in(suite: str) -> tuple[str, ...]:
@@ -216,7 +240,7 @@ def last_words(log: Path) -> str:
     return lines[-1] if lines else ""
 
 
-def sweep_away_unbegun(job: TrainAndEvaluate) -> None:
+def sweep_away_unbegun(job: RunJob) -> None:
     """Remove the folder of a run that was killed before it said what it was."""
     if not job.has_begun:
         shutil.rmtree(job.run.path, ignore_errors=True)

@@ -53,10 +53,6 @@ class Study:
         """Whether a method makes levels with a fitted model."""
         return any(needs_fitted(METHODS[method]) for method in self.config.methods)
 
-    def run_path(self, method: str, seed: int) -> Path:
-        """The folder of a run."""
-        return self.path / "runs" / f"{method}-seed-{seed}"
-
     def train_config(self, method: str) -> TrainConfig:
         """The settings of a method's runs."""
         config = train_config(method, self.config.preset)
@@ -71,18 +67,26 @@ class Study:
 
 def read_study(file: Path) -> Study:
     """The study that a TOML file describes; its folder is beside the file unless it says where."""
+    config = read_settings(StudyConfig, read_table(file), where=str(file))
+    for method in config.methods:
+        lookup(METHODS, method, what=f"method in {file}")
+    lookup(BUDGETS, config.preset, what=f"preset in {file}")
+    lookup(VAES, config.generator_preset, what=f"generator preset in {file}")
+    return Study(config, folder_of(file, config.out))
+
+
+def read_table(file: Path) -> dict[str, Any]:
+    """What a TOML file says."""
     try:
-        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(
             f"There is no file {file}. Give a TOML file such as studies/laptop.toml."
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not valid TOML: {error}.") from None
-    config = read_settings(StudyConfig, table, where=str(file))
-    for method in config.methods:
-        lookup(METHODS, method, what=f"method in {file}")
-    lookup(BUDGETS, config.preset, what=f"preset in {file}")
-    lookup(VAES, config.generator_preset, what=f"generator preset in {file}")
-    folder = file.parent / (config.out or file.stem)
-    return Study(config, folder)
+
+
+def folder_of(file: Path, out: str) -> Path:
+    """The folder that a study fills."""
+    return file.parent / (out or file.stem)

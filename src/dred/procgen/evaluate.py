@@ -1,0 +1,215 @@
+"""How well a trained agent does in training levels and in others, and what it knows of them.
+
+Every training level is played equally often, so the mean return under any distribution over them
+follows from the same episodes:
+
+    GenGap    mean over training levels − mean over test levels
+    ShiftGap  mean under P_Λ, as it was at the end of training − mean over training levels
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray, UInt8
+
+from dred.agents.categorical import gumbel_noise, sample
+from dred.agents.network import Linear
+from dred.agents.probe import Examples
+from dred.config import ProcgenConfig
+from dred.errors import ConfigError
+from dred.evaluation.gaps import gen_gap, shift_gap
+from dred.evaluation.suites import HEADER
+from dred.files import write_text
+from dred.procgen.classifier import Guesses, guess, information_in
+from dred.procgen.levels import NUM_ACTIONS, ProcgenLevels
+from dred.procgen.resnet import ResNet
+from dred.procgen.state import State
+from dred.procgen.states import FirstStates
+from dred.procgen.train import trained
+from dred.procgen.update import TEST_LEVELS_END, eta_of, level_chances
+from dred.runs import Run
+from dred.settings import read_settings
+
+SLOTS = 64  # played side by side
+NOISE_STEPS = 256  # drawn in one go
+
+Advance = Callable[[int], None]
+
+
+class Episodes(NamedTuple):
+    """Episodes, in the order of the levels asked for."""
+
+    level: Int32[np.ndarray, " episode"]
+    returned: Float[np.ndarray, " episode"]
+    steps: Int[np.ndarray, " episode"]
+    log_prob: Float[np.ndarray, " episode"]  # of the level by the classifier, summed over steps
+    right: Float[np.ndarray, " episode"]  # guesses of the level that were right
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What an evaluation found."""
+
+    update: int
+    """Of the checkpoint."""
+    episodes: int
+    """In training levels, and as many in test levels."""
+    seed: int
+    """Decides actions and test levels."""
+    train: float
+    """Mean return in training levels."""
+    test: float
+    """Mean return in test levels."""
+    gen_gap: float
+    """The difference."""
+    shift_gap: float
+    """Mean return as levels were drawn at the end, minus that in training levels."""
+    mutual_information: float
+    """I(L; b) in nats."""
+    probe_accuracy: float
+    """Share of steps whose level the classifier knew."""
+
+
+@jax.jit
+def decide(
+    network: ResNet,
+    layer: Linear,
+    image: UInt8[Array, "env 64 64 3"],
+    level: Int[Array, " env"],
+    noise: Float[Array, "env action"],
+) -> tuple[Int[Array, " env"], Guesses]:
+    """An action for each agent, and what the classifier makes of its level."""
+    features = network.features(image)
+    known = jnp.minimum(level, layer.bias.shape[0] - 1)  # test levels have no guesses that count
+    return sample(network.judge(features).logits, noise), guess(layer, Examples(features, known))
+
+
+def play_each(
+    network: ResNet,
+    layer: Linear,
+    envs: ProcgenLevels,
+    levels: Int32[np.ndarray, " episode"],
+    *,
+    key: PRNGKeyArray,
+    advance: Advance = lambda amount: None,
+) -> Episodes:
+    """One episode in each of these levels, to its end; a free slot takes the next that waits."""
+    count, slots = len(levels), envs.num_envs
+    episode = np.arange(slots)  # that each slot plays; those from `count` on are for nothing
+    given = slots
+    found = Episodes(levels, *(np.zeros(count) for _ in range(4)))
+    now = envs.reset_to(levels[episode % count])
+    step, left = 0, count
+    noise = np.zeros((NOISE_STEPS, slots, NUM_ACTIONS), np.float32)
+
+    def next_levels(free: np.ndarray) -> np.ndarray:
+        nonlocal given
+        episode[free] = np.arange(given, given + len(free))
+        given += len(free)
+        return levels[episode[free] % count]
+
+    while left:
+        if step % NOISE_STEPS == 0:
+            key_now = jax.random.fold_in(key, step // NOISE_STEPS)
+            noise = np.asarray(gumbel_noise((NOISE_STEPS, slots, NUM_ACTIONS), key=key_now))
+        action, guesses = decide(network, layer, now.image, now.level, noise[step % NOISE_STEPS])
+        playing = episode.copy()
+        now = envs.step(np.asarray(action), next_levels)
+        counts = playing < count
+        at = playing[counts]
+        for total, amount in zip(
+            found[1:], (now.reward, np.ones(slots), *map(np.asarray, guesses)), strict=True
+        ):
+            total[at] += amount[counts]
+        ended = int((now.ended & counts).sum())
+        left -= ended
+        advance(ended)
+        step += 1
+    return found
+
+
+def evaluate(
+    run: Run,
+    *,
+    episodes: int | None = None,
+    seed: int = 0,
+    advance: Advance = lambda amount: None,
+) -> Scores:
+    """Play with the newest checkpoint; write `evaluation/train.csv`, `test.csv`, `scores.json`."""
+    config, state = run.settings(ProcgenConfig), trained(run)
+    each = -(-(episodes or config.evaluate_episodes) // config.num_levels)
+    key_play, key_levels, key_test = jax.random.split(jax.random.key(seed), 3)
+    train_levels = np.tile(np.arange(config.num_levels, dtype=np.int32), each)
+    test_levels = np.asarray(
+        jax.random.randint(key_levels, train_levels.shape, config.num_levels, TEST_LEVELS_END)
+    )
+    first_states = FirstStates(config.game, difficulty=config.difficulty)
+    envs = ProcgenLevels(
+        config.game,
+        min(SLOTS, len(train_levels)),
+        difficulty=config.difficulty,
+        first_states=first_states,
+    )
+    network, layer = state.learner.network, state.classifier.layer
+    train = play_each(network, layer, envs, train_levels, key=key_play, advance=advance)
+    test = play_each(network, layer, envs, test_levels, key=key_test, advance=advance)
+    scores = scores_of_episodes(state, config, train, test, seed=seed)
+    (run.path / "evaluation").mkdir(exist_ok=True)
+    for name, found in (("train", train), ("test", test)):
+        write_text(run.path / "evaluation" / f"{name}.csv", as_csv(found, name, run.seeds[0]))
+    write_text(run.path / "evaluation" / "scores.json", json.dumps(asdict(scores), indent=2))
+    return scores
+
+
+def scores_in(run: Run) -> Scores | None:
+    """What the last evaluation of a run found, if there was one."""
+    path = run.path / "evaluation" / "scores.json"
+    try:
+        return read_settings(Scores, json.loads(path.read_text(encoding="utf-8")), where=str(path))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise ConfigError(f"{path} is damaged: {error}. Evaluate that run again.") from None
+
+
+def scores_of_episodes(
+    state: State, config: ProcgenConfig, train: Episodes, test: Episodes, *, seed: int
+) -> Scores:
+    """What these episodes say. Each training level was played equally often."""
+    by_level = jnp.asarray(train.returned.reshape(-1, config.num_levels).mean(axis=0))
+    chances = level_chances(state.buffer, config, eta_of(state, config))
+    steps = train.steps.sum()
+    found = information_in(
+        Guesses(jnp.asarray(train.log_prob.sum() / steps), jnp.asarray(train.right.sum() / steps)),
+        config.num_levels,
+    )
+    return Scores(
+        update=int(state.num_updates),
+        episodes=len(train.level),
+        seed=seed,
+        train=float(train.returned.mean()),
+        test=float(test.returned.mean()),
+        gen_gap=float(gen_gap(by_level, jnp.asarray(test.returned))),
+        shift_gap=float(shift_gap(by_level, chances, by_level)),
+        mutual_information=float(found.nats),
+        probe_accuracy=float(found.accuracy),
+    )
+
+
+def as_csv(episodes: Episodes, name: str, seed: int) -> str:
+    """A line per episode, as for other runs; solved means that there was some reward."""
+    times: dict[int, int] = {}
+    lines = [HEADER]
+    for level, returned, steps in zip(
+        episodes.level.tolist(), episodes.returned.tolist(), episodes.steps.tolist(), strict=True
+    ):
+        times[level] = times.get(level, -1) + 1
+        lines.append(
+            f"{seed},{name},{level},{times[level]},{returned > 0:d},{returned:.6f},{steps:.0f}"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,49 @@
+"""From run folders to what the analysis works with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dred.config import ProcgenConfig
+from dred.errors import ConfigError
+from dred.procgen.curves import Curves
+from dred.procgen.evaluate import scores_in
+from dred.procgen.outcomes import Outcome, RunName
+from dred.runs import Run
+
+LAST_UPDATES = 100  # over which the value loss is averaged, as in the paper
+
+
+def outcomes_of(runs: Sequence[Run]) -> list[Outcome]:
+    """What each run came to, by its last evaluation."""
+    return [outcome_of(run) for run in runs]
+
+
+def outcome_of(run: Run) -> Outcome:
+    """What a run came to, by its last evaluation."""
+    name, scores = name_of(run), scores_in(run)
+    if scores is None:
+        raise ConfigError(
+            f"{run.path} was not evaluated yet. Do so with `dred procgen evaluate {run.path}`."
+        )
+    losses = [row["value_loss"] for row in run.metrics()[-LAST_UPDATES:]]
+    return Outcome(
+        *name,
+        train=scores.train,
+        test=scores.test,
+        information=scores.mutual_information,
+        accuracy=scores.probe_accuracy,
+        shift_gap=scores.shift_gap,
+        value_loss=float(np.mean(losses)) if losses else float("nan"),
+    )
+
+
+def curves_of(runs: Sequence[Run]) -> Curves:
+    """The metrics of each run."""
+    return {name_of(run): run.metrics() for run in runs}
+
+
+def name_of(run: Run) -> RunName:
+    """Which run it is."""
+    config = run.settings(ProcgenConfig)
+    return RunName(config.game, config.strategy.name, config.num_levels, run.seeds[0])

@@ -1,0 +1,102 @@
+"""Studies in Procgen: games × strategies × numbers of levels × seeds, as jobs like any others.
+
+STUDY/runs/GAME-STRATEGY-|L|-seed-K/   a run, evaluated
+STUDY/report/                          what came of it
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from dred.config import ProcgenConfig, ProcgenStudyConfig
+from dred.errors import lookup
+from dred.presets import PROCGEN_BUDGETS, STRATEGIES, procgen_config
+from dred.procgen.evaluate import scores_in
+from dred.procgen.simulator import GAMES
+from dred.settings import read_settings
+from dred.studies.jobs import RunJob, State
+from dred.studies.study import folder_of, read_table
+
+
+@dataclass(frozen=True)
+class ProcgenStudy:
+    """A study and its folder."""
+
+    config: ProcgenStudyConfig
+    path: Path
+
+    @property
+    def report(self) -> Path:
+        """Where the report is."""
+        return self.path / "report"
+
+
+@dataclass(frozen=True)
+class TrainInProcgen(RunJob):
+    """A run in Procgen. Training ends with an evaluation."""
+
+    study: ProcgenStudy
+    game: str
+    strategy: str
+    num_levels: int
+    seed: int
+
+    @property
+    def config(self) -> ProcgenConfig:
+        """The settings that the study asks for."""
+        asked = self.study.config
+        base = procgen_config(self.game, self.strategy, asked.preset)
+        return replace(
+            base,
+            difficulty=asked.difficulty,
+            num_levels=self.num_levels,
+            num_updates=asked.updates or base.num_updates,
+        )
+
+    def state(self) -> State:
+        """Finished once the final agent is evaluated."""
+        if not self.has_begun:
+            return "waiting"
+        scores = scores_in(self.run) if self.is_trained else None
+        done = scores is not None and scores.update == self.config.num_updates
+        return "finished" if done else "begun"
+
+    def commands(self) -> list[list[str]]:
+        """Train, go on, or just evaluate."""
+        path = str(self.run.path)
+        if self.is_trained:
+            return [["procgen", "evaluate", path]]
+        if self.has_begun:
+            return [["procgen", "resume", path]]
+        asked, config = self.study.config, self.config
+        train = ["procgen", "train", self.game, "--strategy", self.strategy, "--out", path]
+        train += ["--preset", asked.preset, "--difficulty", asked.difficulty]
+        train += ["--num-levels", str(self.num_levels), "--updates", str(config.num_updates)]
+        return [[*train, "--seed", str(self.seed)]]
+
+    def check(self) -> None:
+        """Stop if the run that is there was made with other settings than the study's."""
+        if self.has_begun:
+            self.stop_if_other(self.config, self.run.settings(ProcgenConfig))
+
+
+def read_procgen_study(file: Path) -> ProcgenStudy:
+    """The study that a TOML file describes; its folder is beside the file unless it says where."""
+    config = read_settings(ProcgenStudyConfig, read_table(file), where=str(file))
+    for game in config.games:
+        lookup({name: name for name in GAMES}, game, what=f"game in {file}")
+    for strategy in config.strategies:
+        lookup(STRATEGIES, strategy, what=f"strategy in {file}")
+    lookup(PROCGEN_BUDGETS, config.preset, what=f"preset in {file}")
+    return ProcgenStudy(config, folder_of(file, config.out))
+
+
+def runs_in_procgen(study: ProcgenStudy) -> list[TrainInProcgen]:
+    """The runs, in order."""
+    config = study.config
+    return [
+        TrainInProcgen(study, f"{game}-{strategy}-{count}-seed-{seed}", game, strategy, count, seed)
+        for seed, count, game, strategy in product(
+            config.seeds, config.num_levels, config.games, config.strategies
+        )
+    ]

@@ -1,0 +1,188 @@
+"""The loop in Procgen: which level next, what it scores, and what learning makes of it."""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dred.presets import PROCGEN_BUDGETS, STRATEGIES
+from dred.procgen.play import play
+from dred.procgen.state import new_setup, new_state
+from dred.procgen.update import (
+    TEST_LEVELS_END,
+    as_one_step,
+    draw_levels,
+    draw_watched_levels,
+    eta_of,
+    level_chances,
+    score_and_learn,
+    update,
+)
+from dred.replay.buffer import rescore
+from tests.procgen.pretend import PretendLevels
+
+KEY = jax.random.key(0)
+SMOKE = PROCGEN_BUDGETS["smoke"]
+
+
+def begun(strategy, **changes):
+    config = replace(SMOKE, strategy=STRATEGIES[strategy], **changes)
+    setup = new_setup(config)
+    return new_state(setup, key=KEY), setup
+
+
+def with_scores(state, primary, secondary=None):
+    primary = jnp.asarray(primary, jnp.float32)
+    secondary = primary if secondary is None else jnp.asarray(secondary, jnp.float32)
+    buffer = rescore(
+        state.buffer,
+        jnp.arange(primary.shape[0]),
+        primary=primary,
+        secondary=secondary,
+        best=jnp.zeros_like(primary),
+    )
+    return eqx.tree_at(lambda s: s.buffer, state, buffer)
+
+
+def test_uniform_is_uniform_from_the_first_draw():
+    state, setup = begun("uniform")
+    np.testing.assert_allclose(level_chances(state.buffer, setup.config, jnp.zeros(())), 1 / 8)
+
+
+@pytest.mark.parametrize("strategy", ["value-l1", "mi", "value-l1+uniform", "value-l1+mi"])
+def test_as_long_as_levels_are_unseen_only_they_are_drawn_and_each_alike(strategy):
+    state, setup = begun(strategy)
+    state = with_scores(state, [9.0, 5.0, 1.0])
+    chances = level_chances(state.buffer, setup.config, jnp.zeros(()))
+    np.testing.assert_allclose(chances, [0, 0, 0, 0.2, 0.2, 0.2, 0.2, 0.2], atol=1e-7)
+
+
+def test_once_all_are_seen_the_best_gets_nine_tenths_at_least():
+    state, setup = begun("value-l1")
+    state = with_scores(state, [0, 1, 2, 3, 9, 5, 6, 7])
+    chances = level_chances(state.buffer, setup.config, jnp.zeros(()))
+    rank = np.argsort(np.argsort(-np.array([0, 1, 2, 3, 9, 5, 6, 7]))) + 1.0
+    by_score = rank**-10 / (rank**-10).sum()
+    np.testing.assert_allclose(chances, 0.9 * by_score + 0.1 / 8, rtol=1e-5)
+
+
+def test_mixing_with_uniform_is_truly_uniform():
+    """The released settings rank equal scores by their place: a fixed Zipf law."""
+    state, setup = begun("value-l1+uniform")
+    state = with_scores(state, np.arange(8.0), np.ones(8))
+    chances = level_chances(state.buffer, setup.config, jnp.ones(()))  # all of P_S'
+    np.testing.assert_allclose(chances, 1 / 8, rtol=1e-6)
+
+
+def test_the_second_term_comes_in_from_half_of_training_on_up_to_a_quarter():
+    state, setup = begun("value-l1+mi", num_updates=1525)
+
+    def eta(updates):
+        later = eqx.tree_at(lambda s: s.num_updates, state, jnp.int32(updates))
+        return float(eta_of(later, setup.config))
+
+    assert eta(0) == eta(762) == 0.0
+    assert eta(1144) == pytest.approx(0.125, abs=1e-3)
+    assert eta(1524) == pytest.approx(0.25, abs=1e-3)
+
+
+def test_levels_are_drawn_as_often_as_their_chances_say():
+    state, setup = begun("uniform", num_levels=4, ppo=replace(SMOKE.ppo, num_steps=2000))
+    drawn = np.asarray(draw_levels(state, setup, key=KEY))
+    assert drawn.shape == (2000, 4)
+    assert np.abs(np.bincount(drawn.reshape(-1), minlength=4) / 8000 - 0.25).max() < 0.02
+
+
+def test_the_agent_is_watched_half_in_training_levels_and_half_in_others():
+    levels = np.asarray(draw_watched_levels(SMOKE, key=KEY))
+    train, test = levels[:, :4], levels[:, 4:]
+    assert train.min() >= 0 and train.max() < 8
+    assert test.min() >= 8 and test.max() < TEST_LEVELS_END
+    assert len(np.unique(test)) == test.size
+
+
+def one_rollout(strategy):
+    state, setup = begun(strategy)
+    envs = PretendLevels(4)
+    envs.reset_to(np.arange(4))
+    next_levels = np.asarray(draw_levels(state, setup, key=KEY))
+    return state, setup, play(state.learner.network, envs, next_levels, key=KEY)
+
+
+def test_the_score_of_a_level_is_its_mean_absolute_advantage():
+    state, setup, played = one_rollout("value-l1")
+    after, _ = score_and_learn(state, played, setup, key=KEY)
+    rollout = played.rollout
+    # By hand: rewards on their scale, then advantages backwards, then means over whole episodes.
+    from dred.procgen.rewards import new_scale, scaled
+
+    _, reward = scaled(new_scale(4), rollout.reward, rollout.ended)
+    value, reward = np.asarray(rollout.value), np.asarray(reward)
+    advantage, later = np.zeros_like(reward), np.zeros(4)
+    for t in reversed(range(16)):
+        going_on = np.where(rollout.ended[t], 0.0, 0.999)
+        later = reward[t] + going_on * value[t + 1] - value[t] + going_on * 0.95 * later
+        advantage[t] = later
+    episodes = {}
+    for env in range(4):
+        start = 0
+        for t in range(16):
+            if rollout.ended[t, env]:
+                level = int(rollout.level[t, env])
+                size = np.abs(advantage[start : t + 1, env]).mean()
+                episodes.setdefault(level, []).append(size)
+                start = t + 1
+    for level, scores in episodes.items():
+        assert after.buffer.primary[level] == pytest.approx(np.mean(scores), rel=1e-4)
+        assert after.buffer.is_scored[level]
+
+
+def test_the_score_mi_is_the_sum_over_an_episode_of_how_much_the_level_is_doubted():
+    state, setup, played = one_rollout("mi")
+    after, _ = score_and_learn(state, played, setup, key=KEY)
+    layer, rollout = state.classifier.layer, played.rollout
+    odds = np.asarray(jax.nn.log_softmax(played.features @ layer.weight + layer.bias))
+    episodes = {}
+    for env in range(4):
+        total = 0.0
+        for t in range(16):
+            level = int(rollout.level[t, env])
+            total -= odds[t, env, level]
+            if rollout.ended[t, env]:
+                episodes.setdefault(level, []).append(total)
+                total = 0.0
+    assert len(episodes) > 2
+    for level, totals in episodes.items():
+        assert after.buffer.primary[level] == pytest.approx(np.mean(totals), rel=1e-4)
+
+
+def test_an_update_leaves_nothing_unlearned_and_counts_itself():
+    state, setup = begun("value-l1+mi")
+    envs, watched = PretendLevels(4), PretendLevels(8)
+    envs.reset_to(np.arange(4))
+    watched.reset_to(np.arange(8))
+    after, metrics = update(state, envs, watched, setup=setup, key=KEY)
+    assert after.num_updates == 1
+    before = state.learner.network.shared.weight
+    assert not np.array_equal(after.learner.network.shared.weight, before)
+    assert not np.array_equal(after.classifier.layer.weight, state.classifier.layer.weight)
+    assert metrics.learned.returned.episodes > 0 and metrics.watched.test.episodes > 0
+    assert np.isfinite(metrics.learned.losses.total)
+
+
+def test_raw_returns_are_told_not_scaled_ones():
+    state, setup, played = one_rollout("uniform")
+    _, learned = score_and_learn(state, played, setup, key=KEY)
+    assert learned.returned.total == pytest.approx(float(played.rollout.reward.sum()))
+    assert learned.returned.episodes == int(played.rollout.ended.sum())
+
+
+def test_steps_may_be_learned_from_in_any_order():
+    _, _, played = one_rollout("uniform")
+    flat = as_one_step(played.rollout)
+    assert flat.view.shape == (1, 64, 64, 64, 3)
+    np.testing.assert_array_equal(flat.reward[0], played.rollout.reward.reshape(-1))
+    np.testing.assert_array_equal(flat.value[0], played.rollout.value[:-1].reshape(-1))
