@@ -174,9 +174,9 @@ class PPOConfig:
     it. As released, nothing after them counts."""
     hidden_size: int = 256
     """Of the layer that policy and value share."""
-    pieces: int = 1
-    """Parts of a minibatch that are computed one after the other, so that they fit into memory. It
-    changes nothing else."""
+    cpu_piece: int = 0
+    """On a CPU, so many agents of a minibatch (in Procgen: steps) are computed at once, and their
+    gradients added up, which keeps images in its cache; 0 for all. It changes nothing but speed."""
 
     @property
     def transitions_per_update(self) -> int:
@@ -184,18 +184,20 @@ class PPOConfig:
         return self.num_envs * self.num_steps
 
     def __post_init__(self) -> None:
-        need_one(
-            self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size", "pieces"
-        )
+        need_one(self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size")
         if self.num_envs % self.num_minibatches:
             raise ConfigError(
                 f"num_minibatches (={self.num_minibatches}) must divide num_envs "
                 f"(={self.num_envs}), so that sequences stay whole."
             )
-        if self.num_envs // self.num_minibatches % self.pieces:
+        if self.cpu_piece < 0:
+            raise ConfigError(f"cpu_piece (={self.cpu_piece}) must be 0 or more.")
+
+    def check_piece(self, minibatch: int) -> None:
+        """Stop if pieces do not make up a minibatch of this size."""
+        if self.cpu_piece and minibatch % self.cpu_piece:
             raise ConfigError(
-                f"pieces (={self.pieces}) must divide num_envs / num_minibatches "
-                f"(={self.num_envs // self.num_minibatches})."
+                f"cpu_piece (={self.cpu_piece}) must divide the minibatch (={minibatch})."
             )
 
 
@@ -414,6 +416,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "num_updates", "chunk", "checkpoint_every", "keep_checkpoints")
+        self.ppo.check_piece(self.ppo.num_envs // self.ppo.num_minibatches)
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 
@@ -454,6 +457,7 @@ class ProcgenConfig:
         need_one(self, "num_levels", "num_updates", "watch_envs", "watch_steps")
         need_one(self, "probe_minibatches", "evaluate_episodes")
         need_one(self, "checkpoint_every", "keep_checkpoints")
+        self.ppo.check_piece(self.ppo.transitions_per_update // self.ppo.num_minibatches)
         if self.watch_envs * self.watch_steps % self.probe_minibatches:
             raise ConfigError(
                 f"probe_minibatches (={self.probe_minibatches}) must divide watch_envs × "

@@ -224,7 +224,7 @@ _PROCGEN_PPO = PPOConfig(
     discount=0.999,
     entropy_coefficient=0.01,
     bootstrap=True,
-    pieces=8,
+    cpu_piece=16,
 )
 _PAPER_PROCGEN = ProcgenConfig("bigfish", _UNIFORM, _PROCGEN_PPO)
 
@@ -232,8 +232,8 @@ PROCGEN_BUDGETS = {
     "paper": _PAPER_PROCGEN,
     "laptop": replace(
         _PAPER_PROCGEN,
-        ppo=replace(_PROCGEN_PPO, num_envs=32, num_steps=128, pieces=2),
-        num_updates=120,
+        ppo=replace(_PROCGEN_PPO, num_envs=32, num_steps=128),
+        num_updates=100,
         watch_envs=16,
         watch_steps=64,
         evaluate_episodes=400,
@@ -241,13 +241,7 @@ PROCGEN_BUDGETS = {
     "smoke": replace(
         _PAPER_PROCGEN,
         ppo=replace(
-            _PROCGEN_PPO,
-            num_envs=4,
-            num_steps=16,
-            epochs=1,
-            num_minibatches=2,
-            hidden_size=16,
-            pieces=2,
+            _PROCGEN_PPO, num_envs=4, num_steps=16, epochs=1, num_minibatches=2, hidden_size=16
         ),
         num_levels=8,
         num_updates=4,

@@ -24,6 +24,7 @@ from dred.agents.ppo import (
 from dred.config import PPOConfig
 from dred.envs.view import View
 from dred.errors import ConfigError
+from dred.presets import BUDGETS
 from tests.oracles import learning as oracle
 
 
@@ -178,8 +179,8 @@ def test_minibatches_must_divide_the_environments():
         replace(PPOConfig(), num_minibatches=5)
 
 
-@pytest.mark.parametrize("pieces", [2, 3])
-def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(pieces):
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(size):
     num_envs, length = 12, 4
     random = np.random.default_rng(0)
     shape = (length, num_envs)
@@ -200,16 +201,17 @@ def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(pieces):
     )
     advantage = jnp.asarray(random.normal(size=shape), jnp.float32)
 
-    def learned(pieces):
-        config = PPOConfig(num_envs=12, epochs=2, num_minibatches=2, pieces=pieces)
+    def learned(size):
+        config = PPOConfig(num_envs=12, epochs=2, num_minibatches=2, cpu_piece=size)
         optimiser = make_optimiser(config, 1)
         learner = Learner(network, optimiser.init(eqx.filter(network, eqx.is_array)))
         return learn(learner, rollout, advantage, config, optimiser, key=jax.random.key(1))
 
-    for one, other in zip(*map(jax.tree.leaves, (learned(1), learned(pieces))), strict=True):
+    for one, other in zip(*map(jax.tree.leaves, (learned(0), learned(size))), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=2e-6)
 
 
 def test_pieces_must_divide_a_minibatch():
-    with pytest.raises(ConfigError, match="pieces"):
-        PPOConfig(num_envs=36, num_minibatches=4, pieces=2)
+    ppo = PPOConfig(num_envs=36, num_minibatches=4, cpu_piece=2)
+    with pytest.raises(ConfigError, match="cpu_piece"):
+        replace(BUDGETS["smoke"], ppo=ppo)

@@ -9,7 +9,7 @@ from dred.procgen.convolution import convolve, convolve_plainly, pool, pool_plai
 
 HALF_SIZES = st.integers(1, 8)
 # Each shape is two programs to compile, so that a few must do.
-few = settings(max_examples=8)
+few = settings(max_examples=6)
 
 
 def numbers(seed, *shape):

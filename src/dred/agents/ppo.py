@@ -138,6 +138,7 @@ def learn(
     target = advantage + rollout.value[:-1]
     weighed = normalise(advantage)
     num_envs = advantage.shape[1]
+    piece = config.cpu_piece if jax.default_backend() == "cpu" else 0
 
     def gradient_on(network: NetworkT, envs: Int[Array, " some"]) -> tuple[NetworkT, Losses]:
         def pick(part: Array) -> Array:
@@ -150,9 +151,7 @@ def learn(
     def on_some(
         learner: Learner[NetworkT], envs: Int[Array, " some"]
     ) -> tuple[Learner[NetworkT], Losses]:
-        gradient, losses = in_pieces(
-            lambda part: gradient_on(learner.network, part), envs, config.pieces
-        )
+        gradient, losses = in_pieces(lambda part: gradient_on(learner.network, part), envs, piece)
         norm = optax.tree.norm(gradient)
         parameters = cast(Any, learner.network)  # any pytree, though optax's types say otherwise
         changes, state = optimiser.update(gradient, learner.optimiser, parameters)
@@ -170,12 +169,12 @@ def learn(
 
 
 def in_pieces(
-    function: Callable[[Int[Array, " part"]], Any], envs: Int[Array, " some"], pieces: int
+    function: Callable[[Int[Array, " part"]], Any], envs: Int[Array, " some"], size: int
 ) -> Any:  # noqa: ANN401  (what the function gives)
-    """The mean of what a function gives for equal parts, one after the other."""
-    if pieces == 1:
+    """The mean of what a function gives for parts of this size, one after the other; 0: for all."""
+    if size in (0, envs.shape[0]):
         return function(envs)
-    parts = envs.reshape(pieces, -1)
+    parts = envs.reshape(-1, size)
     zero = jax.tree.map(
         lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(function, parts[0])
     )
@@ -184,4 +183,4 @@ def in_pieces(
         return jax.tree.map(jnp.add, total, function(part)), None
 
     total, _ = jax.lax.scan(add, zero, parts)
-    return jax.tree.map(lambda leaf: leaf / pieces, total)
+    return jax.tree.map(lambda leaf: leaf / parts.shape[0], total)

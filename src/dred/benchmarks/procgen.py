@@ -21,7 +21,7 @@ from dred.procgen.update import draw_levels, draw_watched_levels, look_at, score
 
 GAME = "bigfish"
 ENVS, STEPS = 64, 64  # of the simulator, for its rate
-BATCH = 512  # images learned from at once
+BATCH = 512  # images in a minibatch
 PARTS = ("playing", "learning", "watching", "guessing")
 
 

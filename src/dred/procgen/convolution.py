@@ -18,8 +18,13 @@ are many times slower. Here both are written with operations that XLA runs well:
 * Pooling notes which of its nine places won. In the gradient each place of the image then looks at
   the windows that contain it, at most four, instead of each window searching for its winner again.
 
-Measured on the network of this package (see `tests` for the plain operations), forward and backward
-on two cores: MEASURED
+Images per second through the IMPALA network, forward and backward, on two cores (plain JAX first):
+
+    256 images: 208; 347 all at once, 392 in chunks of 64, 412 of 32, 505 of 16
+    2048 images: 123; 468 in chunks of 16
+
+Chunks, whose gradients are summed by a scan, keep what is in between in the cache. Plain JAX gains
+nothing from them: inside a loop its weight gradient is tens of times slower still.
 
 All this is for the CPU only; elsewhere the plain operations are used.
 """
@@ -191,7 +196,7 @@ def _pool(
     image: Float[Array, "batch height width channels"],
 ) -> Float[Array, "batch height//2 width//2 channels"]:
     best = _largest(_threes(image, axis=1, outside=-jnp.inf))
-    return _largest(_threes(best, axis=2, outside=-jnp.inf))
+    return _computed_once(_largest(_threes(best, axis=2, outside=-jnp.inf)))[0]
 
 
 def _pool_forwards(
@@ -208,27 +213,23 @@ def _pool_forwards(
     result = _largest(down)
     above, here, below = _threes(column, axis=1, outside=0)
     winner = _first(down, result, (above, here + jnp.int8(3), below + jnp.int8(6)))
-    return _computed_once(result, winner)
+    result, winner = _computed_once(result, winner)
+    return result, winner
 
 
-def _computed_once(
-    result: Float[Array, "batch height width channels"],
-    winner: Int8[Array, "batch height width channels"],
-) -> tuple[Float[Array, "batch height width channels"], Int8[Array, "batch height width channels"]]:
+def _computed_once(*arrays: Shaped[Array, "batch height width channels"]) -> tuple[Array, ...]:
     """The same arrays, behind a loop that never runs.
 
     Otherwise XLA computes the maxima again, from the whole image, wherever they are used: up to 16
     times for each place in the gradient. On a CPU it heeds no `optimization_barrier`; into a loop
     it cannot look, as long as it does not know that nothing exceeds infinity.
     """
-    never = result[0, 0, 0, 0] > jnp.inf
+    never = arrays[0][0, 0, 0, 0] > jnp.inf
 
-    def change(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        _, result, winner = state
-        return jnp.bool_(False), result + 1.0, winner + jnp.int8(1)
+    def change(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        return jnp.bool_(False), *(array + jnp.ones((), array.dtype) for array in state[1:])
 
-    _, result, winner = jax.lax.while_loop(lambda state: state[0], change, (never, result, winner))
-    return result, winner
+    return jax.lax.while_loop(lambda state: state[0], change, (never, *arrays))[1:]
 
 
 def _pool_backwards(
