@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from dred.cli import main
 from dred.errors import ConfigError
 from dred.procgen import GAMES, FirstStates, ProcgenLevels
 
@@ -46,3 +47,24 @@ def test_importing_dred_does_not_import_the_simulator():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == str(len(GAMES)) == "16"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["procgen", "train", "bigfish", "--out", "run"],
+        ["procgen", "study", "study.toml"],
+        ["bench", "procgen"],
+    ],
+)
+def test_commands_say_so_too_and_leave_nothing_behind(
+    words, nothing_installed, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text('games = ["bigfish"]\n')
+    with pytest.raises(SystemExit) as stopped:
+        main(words)
+    assert stopped.value.code == 1
+    error = capsys.readouterr().err
+    assert "pip install --no-deps" in error and error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]

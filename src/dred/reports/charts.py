@@ -26,10 +26,10 @@ METHOD_COLOURS = {
     "rplr": "#8f6cc9",
     "value-l1": "#2f6fc0",  # from here on, strategies in Procgen
     "mi": "#c2410c",
-    "value-l1+uniform": "#4f9a3d",
-    "value-l1+mi": "#8f6cc9",
+    "value-l1+uniform": "#5f8f1f",
+    "value-l1+mi": "#a15bd0",
 }
-MARKERS = "osDv^PX*<>"
+MARKERS = "osDv^PX*<>phd"
 INK = "#6f7680"  # replaced by the colour of the text around it
 LIGHT_INK, DARK_INK = "#2b3138", "#d5dae0"
 REPORT_STYLE: Any = {
