@@ -226,17 +226,19 @@ _PROCGEN_PPO = PPOConfig(
     bootstrap=True,
     cpu_piece=16,
 )
+# With a sixtieth of the steps, a laptop's agent learns oftener, and looks less far ahead.
 _PAPER_PROCGEN = ProcgenConfig("bigfish", _UNIFORM, _PROCGEN_PPO)
 
 PROCGEN_BUDGETS = {
     "paper": _PAPER_PROCGEN,
     "laptop": replace(
         _PAPER_PROCGEN,
-        ppo=replace(_PROCGEN_PPO, num_envs=32, num_steps=128),
-        num_updates=100,
+        ppo=replace(_PROCGEN_PPO, num_envs=32, num_steps=64, discount=0.99),
+        num_updates=200,
         watch_envs=16,
-        watch_steps=64,
+        watch_steps=32,
         evaluate_episodes=400,
+        checkpoint_every=20,
     ),
     "smoke": replace(
         _PAPER_PROCGEN,

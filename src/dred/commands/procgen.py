@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -238,6 +238,9 @@ def carry_on(run: "Run") -> None:
                 def tell(now: Progress) -> None:
                     score = "" if now.returned is None else f"return {now.returned:.2f}, "
                     advance(1, note=f"{score}{now.steps_per_second:,.0f} steps/s")
+                    every = trainer.config.checkpoint_every
+                    if now.num_updates % every == 0:
+                        print(words_of(run.metrics()[-every:]), flush=True)
 
                 trainer.train(tell=tell)
         except KeyboardInterrupt:
@@ -246,6 +249,20 @@ def carry_on(run: "Run") -> None:
             ) from None
     print(f"{run.path}: {total} updates")
     evaluate_and_print(run, None, 0)
+
+
+def words_of(rows: "Sequence[Mapping[str, Any]]") -> str:
+    """A line about some updates: means of what was measured in them."""
+
+    def mean(name: str) -> str:
+        values = [row[name] for row in rows if name in row]
+        return f"{sum(values) / len(values):.2f}" if values else "–"
+
+    return (
+        f"update {rows[-1]['update']}: return {mean('return/replay')} as levels are drawn, "
+        f"{mean('return/train')} in training levels, {mean('return/test')} in test levels; "
+        f"I(L; b) {mean('mutual_information')} nats"
+    )
 
 
 def evaluate_and_print(run: "Run", episodes: int | None, seed: int) -> "Scores":
