@@ -85,13 +85,22 @@ def load(path: Path, like: StateT) -> StateT:
 
 
 def load_latest(folder: Path, like: StateT) -> tuple[StateT, list[str]] | None:
-    """The newest checkpoint that is whole, and what was wrong with newer ones; None if none is."""
-    warnings: list[str] = []
+    """The newest checkpoint that is whole, and what was wrong with newer ones; None without any.
+
+    Stops if there are some and none can be used, rather than to begin anew and lose them.
+    """
+    problems: list[str] = []
     for path in reversed(checkpoints_in(folder)):
         try:
-            return load(path, like), warnings
+            state = load(path, like)
+            return state, [f"{problem} Falling back to the one before." for problem in problems]
         except CheckpointError as error:
-            warnings.append(f"{error} Falling back to the one before.")
+            problems.append(str(error))
+    if problems:
+        raise CheckpointError(
+            f"None of the checkpoints in {folder} can be used. {problems[0]} Move them elsewhere "
+            "to begin anew."
+        )
     return None
 
 

@@ -150,7 +150,7 @@ class PPOConfig:
     epochs: int = 5
     """Passes over what was played."""
     num_minibatches: int = 1
-    """Pieces of each pass. Must divide `num_envs`, so that sequences stay whole."""
+    """Pieces of each pass. Must divide `num_envs`, so that sequences can stay whole."""
     learning_rate: float = 1e-4
     """Of Adam."""
     final_learning_rate: float = 1.0
@@ -421,6 +421,9 @@ class TrainConfig:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 
 
+TEST_LEVELS_END = 10_000_000  # [fidelity 83] Procgen's levels from |L| up to here are for testing
+
+
 @dataclass(frozen=True)
 class ProcgenConfig:
     """A training run in Procgen."""
@@ -447,7 +450,8 @@ class ProcgenConfig:
     probe_learning_rate: float = 5e-4
     """Of its own Adam."""
     evaluate_episodes: int = 1000
-    """Episodes in training levels, and as many in test levels, once training is over."""
+    """Episodes once training is over: in training levels, rounded up to equally many in each, and
+    as many in test levels and in levels as they are drawn."""
     checkpoint_every: int = 10
     """Updates between checkpoints."""
     keep_checkpoints: int = 2
@@ -456,6 +460,11 @@ class ProcgenConfig:
     def __post_init__(self) -> None:
         need_one(self, "num_levels", "num_updates", "watch_envs", "watch_steps")
         need_one(self, "probe_minibatches", "evaluate_episodes")
+        if self.num_levels >= TEST_LEVELS_END:
+            raise ConfigError(
+                f"num_levels (={self.num_levels}) must be below {TEST_LEVELS_END}, so that there "
+                "are levels left for testing."
+            )
         need_one(self, "checkpoint_every", "keep_checkpoints")
         self.ppo.check_piece(self.ppo.transitions_per_update // self.ppo.num_minibatches)
         if self.watch_envs * self.watch_steps % self.probe_minibatches:

@@ -49,7 +49,7 @@ class Run:
         except FileNotFoundError:
             raise ConfigError(
                 f"{self.path} is not a run: it has no run.json. Give the folder that was the --out "
-                "of `dred train`."
+                "of `dred train` or `dred procgen train`."
             ) from None
         except ValueError as error:
             raise ConfigError(f"{self.path}/run.json is damaged: {error}.") from None
@@ -166,9 +166,10 @@ def create_run(
 ) -> Run:
     """A new run folder; it must not exist yet."""
     if path.exists():
+        command = "dred procgen resume" if isinstance(config, ProcgenConfig) else "dred resume"
         raise ConfigError(
             f"{path} exists already. Choose another --out, or continue that run with "
-            f"`dred resume {path}`."
+            f"`{command} {path}`."
         )
     facts = {
         "kind": type(config).__name__,

@@ -1,17 +1,29 @@
 """Rollouts and evaluations in a game of which everything is known."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dred.agents.network import Linear
+from dred.errors import ConfigError
+from dred.presets import STRATEGIES
 from dred.procgen.classifier import new_classifier
-from dred.procgen.evaluate import as_csv, play_each, scores_of_episodes
+from dred.procgen.evaluate import (
+    as_csv,
+    episodes_in,
+    level_sets,
+    play_each,
+    scores_of_episodes,
+)
 from dred.procgen.play import play
 from dred.procgen.resnet import new_resnet
 from dred.procgen.state import new_setup, new_state
 from tests.procgen.pretend import PretendLevels
 from tests.procgen.test_classifier import SMOKE
+from tests.procgen.test_update import with_scores
 
 KEY = jax.random.key(0)
 
@@ -79,19 +91,42 @@ def test_an_evaluation_plays_each_level_once_to_its_end_however_long_others_take
     assert (found.log_prob < 0).all() and (found.right <= found.steps).all()
 
 
-def test_scores_weigh_training_levels_alike_and_the_shift_gap_by_their_chances(network):
-    setup = new_setup(SMOKE)
-    state = new_state(setup, key=KEY)
+def test_gaps_are_differences_of_mean_returns(network):
+    state = new_state(new_setup(SMOKE), key=KEY)
     layer = state.classifier.layer
     levels = np.tile(np.arange(8, dtype=np.int32), 2)
-    train = play_each(network, layer, PretendLevels(4), levels, key=KEY)
-    test = play_each(network, layer, PretendLevels(4), levels + 100, key=KEY)
-    scores = scores_of_episodes(state, SMOKE, train, test, seed=0)
-    assert scores.train == pytest.approx(4.5)
-    assert scores.test == pytest.approx(104.5)
-    assert scores.gen_gap == pytest.approx(-100.0, rel=1e-5)
-    assert scores.shift_gap == pytest.approx(0.0, abs=1e-5)  # uniform
+    train, test, drawn = (
+        play_each(network, layer, PretendLevels(4), some, key=KEY)
+        for some in (levels, levels + 100, np.full(16, 6, np.int32))
+    )
+    scores = scores_of_episodes(state, SMOKE, train=train, test=test, drawn=drawn, seed=0)
+    assert (scores.train, scores.test) == (4.5, 104.5)
+    assert scores.gen_gap == -100.0
+    assert scores.shift_gap == 7.0 - 4.5
     assert scores.mutual_information < 0.1
+
+
+def test_the_sets_played_at_the_end_are_every_training_level_others_and_levels_as_drawn():
+    config = replace(SMOKE, strategy=STRATEGIES["value-l1"])
+    state = new_state(new_setup(config), key=KEY)
+    best = with_scores(state, [0, 0, 0, 9, 0, 0, 0, 0])
+    sets = level_sets(best, config, 80, key=KEY)
+    assert np.bincount(sets["train"]).tolist() == [10] * 8
+    assert sets["test"].min() >= 8 and len(np.unique(sets["test"])) == 80
+    assert (sets["drawn"] == 3).mean() > 0.8 and sets["drawn"].max() < 8
+    assert episodes_in(config, 9) == 16 and episodes_in(config, None) == 8
+    with pytest.raises(ConfigError, match="at least 1"):
+        episodes_in(config, 0)
+
+
+def test_the_classifier_is_asked_about_the_level_of_the_image(network):
+    size = network.shared.bias.shape[0]
+    odds = np.log(np.array([0.5, 0.2, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02], np.float32))
+    layer = Linear(jnp.zeros((size, 8)), jnp.asarray(odds))
+    levels = np.array([0, 1, 6], np.int32)
+    found = play_each(network, layer, PretendLevels(3), levels, key=KEY)
+    np.testing.assert_allclose(found.log_prob, odds[levels] * found.steps, rtol=1e-5)
+    np.testing.assert_array_equal(found.right, [1, 0, 0] * found.steps)
 
 
 def test_the_table_of_an_evaluation_counts_the_times_a_level_was_played(network):

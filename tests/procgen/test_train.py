@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from dred.cli import main
 from dred.errors import ConfigError
-from dred.procgen.gather import outcome_of
+from dred.procgen.gather import outcome_of, outcomes_of
 from dred.runs import open_run
 
 pytest.importorskip("procgen")
@@ -111,6 +112,8 @@ def test_a_study_does_what_is_missing_reports_and_repeats_nothing(tmp_path, caps
         (["train", "bigfish", "--strategy", "valuel1"], "Did you mean 'value-l1'"),
         (["train", "bigfish", "--preset", "huge"], "laptop"),
         (["train", "bigfish", "--num-levels", "0"], "num_levels"),
+        (["train", "bigfish", "--num-levels", "10000000"], "num_levels"),
+        (["train", "bigfish", "--seed", "-1"], "seed"),
     ],
 )
 def test_bad_input_ends_with_one_paragraph(words, says, tmp_path, capsys):
@@ -122,9 +125,46 @@ def test_bad_input_ends_with_one_paragraph(words, says, tmp_path, capsys):
     assert not (tmp_path / "x").exists()
 
 
-def test_a_run_without_an_evaluation_says_how_to_make_one(tmp_path, whole):
-    import shutil
+def test_a_finished_run_is_not_done_again(whole, capsys):
+    before = (whole / "evaluation" / "scores.json").stat().st_mtime_ns
+    main(["procgen", "resume", str(whole)])
+    assert "4 updates" in capsys.readouterr().out
+    assert (whole / "evaluation" / "scores.json").stat().st_mtime_ns == before
 
+
+def test_damaged_checkpoints_are_never_thrown_away(whole, tmp_path, capsys):
+    path = tmp_path / "damaged"
+    shutil.copytree(whole, path)
+    open_run(path).note(status="interrupted")
+    for file in (path / "checkpoints").glob("*.npz"):
+        file.write_bytes(file.read_bytes()[:1000])
+    names = sorted(file.name for file in (path / "checkpoints").iterdir())
+    with pytest.raises(SystemExit):
+        main(["procgen", "resume", str(path)])
+    assert "None of the checkpoints" in capsys.readouterr().err
+    assert sorted(file.name for file in (path / "checkpoints").iterdir()) == names
+    assert len(open_run(path).metrics()) == 4
+
+
+def test_an_evaluation_older_than_the_agent_is_not_reported(whole, tmp_path):
+    path = tmp_path / "older"
+    shutil.copytree(whole, path)
+    scores = json.loads((path / "evaluation" / "scores.json").read_text())
+    (path / "evaluation" / "scores.json").write_text(json.dumps(scores | {"update": 2}))
+    with pytest.raises(ConfigError, match="Evaluate it again"):
+        outcome_of(open_run(path))
+
+
+def test_easy_and_hard_games_are_not_compared(whole, tmp_path):
+    path = tmp_path / "hard"
+    shutil.copytree(whole, path)
+    config = open_run(path).facts["config"] | {"difficulty": "hard"}
+    open_run(path).note(config=config)
+    with pytest.raises(ConfigError, match="Report them apart"):
+        outcomes_of([open_run(whole), open_run(path)])
+
+
+def test_a_run_without_an_evaluation_says_how_to_make_one(tmp_path, whole):
     path = tmp_path / "bare"
     shutil.copytree(whole, path, ignore=shutil.ignore_patterns("evaluation"))
     with pytest.raises(ConfigError, match="dred procgen evaluate"):

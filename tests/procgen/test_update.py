@@ -8,16 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.presets import PROCGEN_BUDGETS, STRATEGIES
+from dred.agents.ppo import estimate_advantages
+from dred.config import TEST_LEVELS_END
+from dred.presets import PROCGEN_BUDGETS, STRATEGIES, procgen_config
 from dred.procgen.play import play
 from dred.procgen.state import new_setup, new_state
 from dred.procgen.update import (
-    TEST_LEVELS_END,
     as_one_step,
     draw_levels,
     draw_watched_levels,
     eta_of,
     level_chances,
+    look_at,
     score_and_learn,
     update,
 )
@@ -171,6 +173,110 @@ def test_an_update_leaves_nothing_unlearned_and_counts_itself():
     assert not np.array_equal(after.classifier.layer.weight, state.classifier.layer.weight)
     assert metrics.learned.returned.episodes > 0 and metrics.watched.test.episodes > 0
     assert np.isfinite(metrics.learned.losses.total)
+
+
+def test_two_updates_carry_on_from_each_other():
+    """Sums, scales and staleness go on; the new agent is watched."""
+    state, setup = begun("value-l1", num_levels=8)
+    envs, watched = PretendLevels(4), PretendLevels(8)
+    envs.reset_to(np.arange(4))
+    watched.reset_to(np.arange(8))
+    states, seen = [state], {"play": [], "watch": []}
+    from dred.procgen import update as module
+
+    real = module.play
+
+    def remember(network, which, *args, **more):
+        played = real(network, which, *args, **more)
+        seen["play" if which is envs else "watch"].append((network, played))
+        return played
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "play", remember)
+        for number in range(2):
+            key = jax.random.fold_in(KEY, number)
+            after, _ = update(states[-1], envs, watched, setup=setup, key=key)
+            states.append(after)
+    assert np.isfinite(jax.tree.leaves(states[-1].classifier.layer)[0]).all()
+    rollouts = [played.rollout for _, played in seen["play"]]
+    both = {
+        name: np.concatenate([np.asarray(getattr(r, name)) for r in rollouts])
+        for name in ("reward", "ended", "level", "begins")
+    }
+    # Returns in progress, said slowly.
+    so_far = np.zeros(4)
+    for reward, ended in zip(both["reward"], both["ended"], strict=True):
+        so_far = np.where(ended, 0.0, so_far + reward)
+    np.testing.assert_allclose(states[-1].returned, so_far)
+    from dred.procgen.rewards import new_scale, scaled
+
+    scale, _ = scaled(new_scale(4), jnp.asarray(both["reward"]), jnp.asarray(both["ended"]))
+    np.testing.assert_allclose(states[-1].scale.variance, scale.variance, rtol=1e-6)
+    # Draws, in the order of time and of environments within a step.
+    last, count = np.zeros(8, int), 0
+    for level, begins in zip(both["level"].reshape(-1), both["begins"].reshape(-1), strict=True):
+        if begins:
+            count += 1
+            last[level] = count
+    assert int(states[-1].buffer.num_draws) == count > 0
+    np.testing.assert_array_equal(states[-1].buffer.last_drawn, last)
+    for number in range(2):  # who played, and who was watched
+        for which, network in (("play", states[number]), ("watch", states[number + 1])):
+            np.testing.assert_array_equal(
+                seen[which][number][0].shared.weight, network.learner.network.shared.weight
+            )
+        levels = np.asarray(seen["watch"][number][1].rollout.level)
+        assert levels[:, :4].max() < 8 and levels[4:, 4:].min() >= 4
+
+
+def test_the_classifier_never_learns_from_test_levels():
+    state, setup = begun("uniform")
+    watched = PretendLevels(8)
+    watched.reset_to(np.arange(8))
+    levels = np.asarray(draw_watched_levels(setup.config, key=KEY))
+    seen = play(state.learner.network, watched, levels, key=KEY, keep_images=False)
+    other = eqx.tree_at(lambda s: s.features, seen, seen.features.at[:, 4:].set(99.0))
+    one, _ = look_at(state, seen, setup, key=KEY)
+    two, _ = look_at(state, other, setup, key=KEY)
+    np.testing.assert_array_equal(one.classifier.layer.weight, two.classifier.layer.weight)
+    changed = eqx.tree_at(lambda s: s.features, seen, seen.features.at[:, :4].add(1.0))
+    three, _ = look_at(state, changed, setup, key=KEY)
+    assert not np.array_equal(one.classifier.layer.weight, three.classifier.layer.weight)
+
+
+def test_the_end_of_a_rollout_is_not_the_end_of_an_episode():
+    assert SMOKE.ppo.bootstrap
+    _, setup, played = one_rollout("value-l1")
+    rollout = played.rollout
+    advantage = np.asarray(estimate_advantages(rollout, setup.config.ppo))
+    value, reward = np.asarray(rollout.value), np.asarray(rollout.reward)
+    expected = reward[-1] + np.where(rollout.ended[-1], 0, 0.999 * value[-1]) - value[-2]
+    np.testing.assert_allclose(advantage[-1], expected, rtol=1e-5)
+
+
+def test_the_settings_are_those_of_the_papers_runs():
+    paper = procgen_config("bigfish", "value-l1", "paper")
+    ppo = paper.ppo
+    assert ppo.transitions_per_update == 16_384 and paper.num_updates == 1525
+    assert (ppo.epochs, ppo.num_minibatches, ppo.learning_rate) == (3, 8, 5e-4)
+    assert (ppo.discount, ppo.trace, ppo.clip, ppo.adam_epsilon) == (0.999, 0.95, 0.2, 1e-5)
+    assert (ppo.entropy_coefficient, ppo.value_coefficient) == (0.01, 0.5)
+    assert (ppo.max_gradient_norm, ppo.final_learning_rate) == (0.5, 1.0)
+    assert (paper.num_levels, paper.watch_envs, paper.watch_steps) == (200, 8, 2048)
+    assert paper.evaluate_episodes == 1000 and paper.difficulty == "easy"
+    for name, primary, secondary in (
+        ("uniform", "uniform", None),
+        ("value-l1", "value_l1", None),
+        ("mi", "doubt", None),
+        ("value-l1+uniform", "value_l1", "uniform"),
+        ("value-l1+mi", "value_l1", "doubt"),
+    ):
+        strategy = STRATEGIES[name]
+        assert strategy.primary.score == primary
+        assert (strategy.secondary and strategy.secondary.score) == secondary
+        assert strategy.staleness == (0.0 if name == "uniform" else 0.1)
+        if name != "uniform":
+            assert (strategy.primary.transform, strategy.primary.temperature) == ("rank", 0.1)
 
 
 def test_raw_returns_are_told_not_scaled_ones():

@@ -29,8 +29,8 @@ class Information(NamedTuple):
 class Examples(NamedTuple):
     """Representations, and the levels in which they arose."""
 
-    features: Float[Array, "example feature"]
-    level: Int[Array, " example"]
+    features: Float[Array, "*example feature"]
+    level: Int[Array, "*example"]
 
 
 def information(

@@ -118,7 +118,7 @@ def parts_of_an_update(key: Array, *, repeats: int) -> dict[str, object]:
         "watching": lambda: play(network, watched, others, key=key, keep_images=False),
         "guessing": lambda: look_at(state, seen, setup, key=key),
     }
-    seconds = medians(calls, min(repeats, 3))
+    seconds = medians(calls, repeats)
     total = sum(seconds.values())
     return {
         "update": {part: seconds[part] for part in PARTS},

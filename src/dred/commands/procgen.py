@@ -97,7 +97,7 @@ class ResumeProcgen:
 
 @dataclass(frozen=True)
 class EvaluateProcgen:
-    """Play with a trained agent in its training levels and in test levels.
+    """Play with a trained agent in training levels, in test levels, and in levels as it drew them.
 
     For example:
       dred procgen evaluate runs/fish
@@ -107,16 +107,20 @@ class EvaluateProcgen:
     path: RunFolder
     """The run folder."""
     episodes: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Episodes in training levels, rounded up to equally many in each, and as many in test levels;
-    if not given, the preset's number."""
+    """Episodes in training levels, rounded up to equally many in each, and as many in the other
+    two; if not given, the preset's number."""
     seed: int = 0
     """Decides actions and test levels."""
 
     def run(self) -> None:
         """Evaluate and print."""
+        from dred.config import check_seed
+        from dred.files import held
         from dred.runs import open_run
 
-        evaluate_and_print(open_run(self.path), self.episodes, self.seed)
+        run, seed = open_run(self.path), check_seed(self.seed)
+        with held(run.path):
+            evaluate_and_print(run, self.episodes, seed)
 
 
 @dataclass(frozen=True)
@@ -221,34 +225,43 @@ VERBS: Mapping[str, type] = {
 
 def carry_on(run: "Run") -> None:
     """Train a run from where it is, with a progress bar, and evaluate it."""
-    from dred import progress
     from dred.compute import keep_compiled_programs
+    from dred.config import ProcgenConfig
     from dred.files import held
-    from dred.procgen.train import Progress, Trainer
+    from dred.procgen.evaluate import is_evaluated
 
+    total = run.settings(ProcgenConfig).num_updates
     keep_compiled_programs()
     with held(run.path):
-        trainer = Trainer(run)
-        trainer.restore()
-        total, done = trainer.config.num_updates, trainer.num_updates
-        run.note(status="running")
-        try:
-            with progress.bar(str(run.path), total, unit="updates", done=done) as advance:
+        if run.facts["status"] != "finished":
+            train_on(run)
+        print(f"{run.path}: {total} updates")
+        if not is_evaluated(run):
+            evaluate_and_print(run, None, 0)
 
-                def tell(now: Progress) -> None:
-                    score = "" if now.returned is None else f"return {now.returned:.2f}, "
-                    advance(1, note=f"{score}{now.steps_per_second:,.0f} steps/s")
-                    every = trainer.config.checkpoint_every
-                    if now.num_updates % every == 0:
-                        print(words_of(run.metrics()[-every:]), flush=True)
 
-                trainer.train(tell=tell)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"Saved. Continue with: dred procgen resume {run.path}"
-            ) from None
-    print(f"{run.path}: {total} updates")
-    evaluate_and_print(run, None, 0)
+def train_on(run: "Run") -> None:
+    """Train to the end; nobody else may do so meanwhile."""
+    from dred import progress
+    from dred.procgen.train import Progress, Trainer
+
+    trainer = Trainer(run)
+    trainer.restore()
+    total, done = trainer.config.num_updates, trainer.num_updates
+    every = trainer.config.checkpoint_every
+    run.note(status="running")
+    try:
+        with progress.bar(str(run.path), total, unit="updates", done=done) as advance:
+
+            def tell(now: Progress) -> None:
+                score = "" if now.returned is None else f"return {now.returned:.2f}, "
+                advance(1, note=f"{score}{now.steps_per_second:,.0f} steps/s")
+                if now.num_updates % every == 0:
+                    print(words_of(run.metrics()[-every:]), flush=True)
+
+            trainer.train(tell=tell)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Continue with: dred procgen resume {run.path}") from None
 
 
 def words_of(rows: "Sequence[Mapping[str, Any]]") -> str:
@@ -270,12 +283,15 @@ def evaluate_and_print(run: "Run", episodes: int | None, seed: int) -> "Scores":
     from dred import progress
     from dred.compute import keep_compiled_programs
     from dred.config import ProcgenConfig
-    from dred.procgen.evaluate import evaluate
+    from dred.procgen.evaluate import episodes_in, evaluate
 
     keep_compiled_programs()
-    total = 2 * (episodes or run.settings(ProcgenConfig).evaluate_episodes)
-    with progress.bar("evaluating", total, unit="episodes") as advance:
-        scores = evaluate(run, episodes=episodes, seed=seed, advance=advance)
+    total = 3 * episodes_in(run.settings(ProcgenConfig), episodes)
+    try:
+        with progress.bar("evaluating", total, unit="episodes") as advance:
+            scores = evaluate(run, episodes=episodes, seed=seed, advance=advance)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Evaluate with: dred procgen evaluate {run.path}") from None
     print(
         f"{run.path}: return {scores.train:.2f} in training levels, {scores.test:.2f} in test "
         f"levels; GenGap {scores.gen_gap:.2f}, ShiftGap {scores.shift_gap:.2f}, I(L; b) "

@@ -3,7 +3,7 @@
     I(L; b) ≈ log |L| − cross-entropy of the guesses
 
 After each update the agent is watched in levels drawn uniformly. The classifier first guesses
-which they are, then learns from having been told; so its guesses are always about images that it
+which they are, then learns from having been told; so its guesses are always about steps that it
 has not seen. It has its own optimiser, and no gradient reaches the agent.
 """
 

@@ -1,10 +1,7 @@
 """How well a trained agent does in training levels and in others, and what it knows of them.
 
-Every training level is played equally often, so the mean return under any distribution over them
-follows from the same episodes:
-
-    GenGap    mean over training levels − mean over test levels
-    ShiftGap  mean under P_Λ, as it was at the end of training − mean over training levels
+GenGap    mean return in training levels, each as often − mean return in test levels
+ShiftGap  mean return in levels drawn from P_Λ, as it is at the end − mean in training levels
 """
 
 import json
@@ -20,25 +17,24 @@ from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray, UInt8
 from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.network import Linear
 from dred.agents.probe import Examples
-from dred.config import ProcgenConfig
+from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.errors import ConfigError
-from dred.evaluation.gaps import gen_gap, shift_gap
 from dred.evaluation.suites import HEADER
 from dred.files import write_text
 from dred.procgen.classifier import Guesses, guess, information_in
 from dred.procgen.levels import NUM_ACTIONS, ProcgenLevels
 from dred.procgen.resnet import ResNet
 from dred.procgen.state import State
-from dred.procgen.states import FirstStates
 from dred.procgen.train import trained
-from dred.procgen.update import TEST_LEVELS_END, eta_of, level_chances
+from dred.procgen.update import eta_of, level_chances
+from dred.replay.distribution import drawn_from
 from dred.runs import Run
 from dred.settings import read_settings
 
 SLOTS = 64  # played side by side
 NOISE_STEPS = 256  # drawn in one go
 
-Advance = Callable[[int], None]
+EVALUATION = 2**31 - 5  # a number that no update has, for keys
 
 
 class Episodes(NamedTuple):
@@ -58,7 +54,7 @@ class Scores:
     update: int
     """Of the checkpoint."""
     episodes: int
-    """In training levels, and as many in test levels."""
+    """In training levels, and as many in test levels and in levels as they are drawn."""
     seed: int
     """Decides actions and test levels."""
     train: float
@@ -96,7 +92,7 @@ def play_each(
     levels: Int32[np.ndarray, " episode"],
     *,
     key: PRNGKeyArray,
-    advance: Advance = lambda amount: None,
+    advance: Callable[[int], None] = lambda amount: None,
 ) -> Episodes:
     """One episode in each of these levels, to its end; a free slot takes the next that waits."""
     count, slots = len(levels), envs.num_envs
@@ -133,37 +129,71 @@ def play_each(
     return found
 
 
+def episodes_in(config: ProcgenConfig, episodes: int | None) -> int:
+    """Episodes in training levels: so many or some more, for each level to be played as often."""
+    wanted = config.evaluate_episodes if episodes is None else episodes
+    if wanted < 1:
+        raise ConfigError(f"episodes (={wanted}) must be at least 1.")
+    return -(-wanted // config.num_levels) * config.num_levels
+
+
 def evaluate(
     run: Run,
     *,
     episodes: int | None = None,
     seed: int = 0,
-    advance: Advance = lambda amount: None,
+    advance: Callable[[int], None] = lambda amount: None,
 ) -> Scores:
-    """Play with the newest checkpoint; write `evaluation/train.csv`, `test.csv`, `scores.json`."""
-    config, state = run.settings(ProcgenConfig), trained(run)
-    each = -(-(episodes or config.evaluate_episodes) // config.num_levels)
-    key_play, key_levels, key_test = jax.random.split(jax.random.key(seed), 3)
-    train_levels = np.tile(np.arange(config.num_levels, dtype=np.int32), each)
-    test_levels = np.asarray(
-        jax.random.randint(key_levels, train_levels.shape, config.num_levels, TEST_LEVELS_END)
-    )
-    first_states = FirstStates(config.game, difficulty=config.difficulty)
-    envs = ProcgenLevels(
-        config.game,
-        min(SLOTS, len(train_levels)),
-        difficulty=config.difficulty,
-        first_states=first_states,
-    )
-    network, layer = state.learner.network, state.classifier.layer
-    train = play_each(network, layer, envs, train_levels, key=key_play, advance=advance)
-    test = play_each(network, layer, envs, test_levels, key=key_test, advance=advance)
-    scores = scores_of_episodes(state, config, train, test, seed=seed)
-    (run.path / "evaluation").mkdir(exist_ok=True)
-    for name, found in (("train", train), ("test", test)):
-        write_text(run.path / "evaluation" / f"{name}.csv", as_csv(found, name, run.seeds[0]))
-    write_text(run.path / "evaluation" / "scores.json", json.dumps(asdict(scores), indent=2))
+    """Play with the newest checkpoint, and write a table for each set, and `scores.json`."""
+    config = run.settings(ProcgenConfig)
+    count = episodes_in(config, episodes)
+    state = trained(run)
+    key = jax.random.fold_in(jax.random.key(seed), EVALUATION)
+    envs = ProcgenLevels(config.game, min(SLOTS, count), difficulty=config.difficulty)
+    played = {
+        name: play_each(
+            state.learner.network,
+            state.classifier.layer,
+            envs,
+            levels,
+            key=jax.random.fold_in(key, place),
+            advance=advance,
+        )
+        for place, (name, levels) in enumerate(level_sets(state, config, count, key=key).items())
+    }
+    scores = scores_of_episodes(state, config, **played, seed=seed)
+    folder = run.path / "evaluation"
+    folder.mkdir(exist_ok=True)
+    (folder / "scores.json").unlink(missing_ok=True)  # the old ones, until the new tables are there
+    for name, found in played.items():
+        write_text(folder / f"{name}.csv", as_csv(found, name, run.seeds[0]))
+    write_text(folder / "scores.json", json.dumps(asdict(scores), indent=2))
     return scores
+
+
+def level_sets(
+    state: State, config: ProcgenConfig, count: int, *, key: PRNGKeyArray
+) -> dict[str, Int32[np.ndarray, " episode"]]:
+    """The levels to play: for training, each as often; for testing; and as they are drawn."""
+    key_test, key_drawn = jax.random.split(key)
+    draw = drawn_from(level_chances(state.buffer, config, eta_of(state, config)))
+    drawn = jax.vmap(draw)(jax.random.bits(key_drawn, (count,)))
+    test = jax.random.randint(key_test, (count,), config.num_levels, TEST_LEVELS_END)
+    return {
+        "train": np.arange(count, dtype=np.int32) % config.num_levels,
+        "test": np.asarray(test),
+        "drawn": np.asarray(state.buffer.levels[drawn]),
+    }
+
+
+def is_evaluated(run: Run) -> bool:
+    """Whether its final agent is, with as many episodes as its settings say."""
+    config, scores = run.settings(ProcgenConfig), scores_in(run)
+    return (
+        scores is not None
+        and scores.update == config.num_updates
+        and scores.episodes >= episodes_in(config, None)
+    )
 
 
 def scores_in(run: Run) -> Scores | None:
@@ -178,24 +208,32 @@ def scores_in(run: Run) -> Scores | None:
 
 
 def scores_of_episodes(
-    state: State, config: ProcgenConfig, train: Episodes, test: Episodes, *, seed: int
+    state: State,
+    config: ProcgenConfig,
+    *,
+    train: Episodes,
+    test: Episodes,
+    drawn: Episodes,
+    seed: int,
 ) -> Scores:
     """What these episodes say. Each training level was played equally often."""
-    by_level = jnp.asarray(train.returned.reshape(-1, config.num_levels).mean(axis=0))
-    chances = level_chances(state.buffer, config, eta_of(state, config))
     steps = train.steps.sum()
     found = information_in(
         Guesses(jnp.asarray(train.log_prob.sum() / steps), jnp.asarray(train.right.sum() / steps)),
         config.num_levels,
     )
+    mean = {
+        name: float(episodes.returned.mean())
+        for name, episodes in (("train", train), ("test", test), ("drawn", drawn))
+    }
     return Scores(
         update=int(state.num_updates),
         episodes=len(train.level),
         seed=seed,
-        train=float(train.returned.mean()),
-        test=float(test.returned.mean()),
-        gen_gap=float(gen_gap(by_level, jnp.asarray(test.returned))),
-        shift_gap=float(shift_gap(by_level, chances, by_level)),
+        train=mean["train"],
+        test=mean["test"],
+        gen_gap=mean["train"] - mean["test"],
+        shift_gap=mean["drawn"] - mean["train"],
         mutual_information=float(found.nats),
         probe_accuracy=float(found.accuracy),
     )

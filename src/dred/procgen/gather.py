@@ -11,11 +11,17 @@ from dred.procgen.evaluate import scores_in
 from dred.procgen.outcomes import Outcome, RunName
 from dred.runs import Run
 
-LAST_UPDATES = 100  # over which the value loss is averaged, as in the paper
+LAST_PART = 15  # the value loss is averaged over a fifteenth of training: the paper's 100 updates
 
 
 def outcomes_of(runs: Sequence[Run]) -> list[Outcome]:
     """What each run came to, by its last evaluation."""
+    difficulties = {run.settings(ProcgenConfig).difficulty for run in runs}
+    if len(difficulties) > 1:
+        raise ConfigError(
+            "Some of these runs are of easy games and some of hard ones, whose scores cannot be "
+            "compared. Report them apart."
+        )
     return [outcome_of(run) for run in runs]
 
 
@@ -26,7 +32,13 @@ def outcome_of(run: Run) -> Outcome:
         raise ConfigError(
             f"{run.path} was not evaluated yet. Do so with `dred procgen evaluate {run.path}`."
         )
-    losses = [row["value_loss"] for row in run.metrics()[-LAST_UPDATES:]]
+    rows = run.metrics()
+    if rows and rows[-1]["update"] != scores.update:
+        raise ConfigError(
+            f"{run.path} was evaluated at update {scores.update} and is now at update "
+            f"{rows[-1]['update']}. Evaluate it again with `dred procgen evaluate {run.path}`."
+        )
+    losses = [row["value_loss"] for row in rows[-max(1, len(rows) // LAST_PART) :]]
     return Outcome(
         *name,
         train=scores.train,

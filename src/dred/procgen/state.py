@@ -57,10 +57,10 @@ def new_state(setup: Setup, *, key: PRNGKeyArray) -> State:
 def first_buffer(config: ProcgenConfig) -> Buffer:
     """All training levels; not scored yet, if the strategy wants each to be seen once first."""
     levels = jnp.arange(config.num_levels, dtype=jnp.int32)
-    unknown = jnp.zeros(config.num_levels)  # the highest return possible
-    buffer = new_buffer(levels, unknown, config.num_levels)
+    optimal = jnp.zeros(config.num_levels)  # nobody knows the highest return possible
+    buffer = new_buffer(levels, optimal, config.num_levels)
     if config.strategy.warm_up:
         return buffer
     return eqx.tree_at(
-        lambda b: (b.primary, b.is_scored), buffer, (jnp.ones_like(unknown), buffer.is_used)
+        lambda b: (b.primary, b.is_scored), buffer, (jnp.ones_like(optimal), buffer.is_used)
     )

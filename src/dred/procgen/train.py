@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dred import checkpoint
@@ -87,14 +86,14 @@ class Trainer:
         with finishing_first() as interrupted:
             while self.num_updates < config.num_updates:
                 tell(self._one_update())
-                is_last = self.num_updates == config.num_updates
+                is_last, stops = self.num_updates == config.num_updates, interrupted()
                 due = passes(self.num_updates - 1, self.num_updates, config.checkpoint_every)
-                if is_last or interrupted() or due:
+                if is_last or stops or due:
                     self._save()
-                if interrupted() and not is_last:
-                    self.run.note(status="interrupted", ended=now())
+                if is_last or stops:
+                    self.run.note(status="finished" if is_last else "interrupted", ended=now())
+                if stops:
                     raise KeyboardInterrupt
-        self.run.note(status="finished", ended=now())
 
     def _one_update(self) -> Progress:
         begun = time.perf_counter()
@@ -154,7 +153,7 @@ def mean_return(name: str, returned: Returns) -> dict[str, float | int]:
     return {f"episodes/{name}": count, **mean}
 
 
-def trained(run: Run) -> State:
+def trained(run: Run, *, say: Say = print) -> State:
     """The state in the newest checkpoint of a run."""
     config = run.settings(ProcgenConfig)
     blank = jax.eval_shape(lambda: new_state(new_setup(config), key=run_key(0)))
@@ -163,4 +162,7 @@ def trained(run: Run) -> State:
         raise CheckpointError(
             f"{run.path} has no checkpoint yet. Continue it with `dred procgen resume {run.path}`."
         )
-    return jax.tree.map(jnp.asarray, found[0][0])
+    (state,), warnings = found
+    for warning in warnings:
+        say(warning)
+    return state

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray
 from dred.agents.play import Rollout
 from dred.agents.ppo import Losses, estimate_advantages, learn
 from dred.agents.probe import Examples, Information
-from dred.config import ProcgenConfig
+from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.procgen.classifier import guess, guess_and_learn, information_in
 from dred.procgen.levels import ProcgenLevels
 from dred.procgen.play import Played, play
@@ -25,9 +25,7 @@ from dred.replay.distribution import (
     probabilities,
     scheduled,
 )
-from dred.replay.scores import judge, record, scores_of
-
-TEST_LEVELS_END = 10_000_000  # [fidelity 83] levels from |L| up to here are for testing
+from dred.replay.scores import Results, judge, record, scores_of
 
 
 class Returns(NamedTuple):
@@ -42,10 +40,10 @@ class Learned(NamedTuple):
 
     losses: Losses
     returned: Returns
-    value_loss: Float[Array, ""]  # mean |advantage|
+    value_loss: Float[Array, ""]  # mean |advantage| of the levels that were played
     eta: Float[Array, ""]
     effective_levels: Float[Array, ""]
-    unseen: Float[Array, ""]  # levels without a score
+    unseen: Int[Array, ""]  # levels without a score
 
 
 class Watched(NamedTuple):
@@ -131,7 +129,10 @@ def score_and_learn(
     advantage = estimate_advantages(rollout, config.ppo)
     eta = eta_of(state, config)
     chances = level_chances(state.buffer, config, eta)
-    buffer = scored(state, played, rollout, advantage, config)
+    results = judged(state, played, rollout, advantage, config)
+    buffer = note_draws(state.buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
+    buffer = record(buffer, results)
+    was_played = results.episodes > 0
     learner, losses = learn(
         state.learner,
         as_one_step(rollout),
@@ -152,7 +153,7 @@ def score_and_learn(
     learned = Learned(
         losses=losses,
         returned=Returns(rollout.ended.sum(), ends.sum()),
-        value_loss=jnp.abs(advantage).mean(),
+        value_loss=jnp.where(was_played, results.value_loss, 0.0).sum() / was_played.sum(),
         eta=eta,
         effective_levels=effective_number(chances),
         unseen=(buffer.is_used & ~buffer.is_scored).sum(),
@@ -160,16 +161,16 @@ def score_and_learn(
     return after, learned
 
 
-def scored(
+def judged(
     state: State,
     played: Played,
     rollout: Rollout[Array],
     advantage: Float[Array, "time env"],
     config: ProcgenConfig,
-) -> Buffer:
-    """The buffer after a rollout, by the critic and the classifier as they were during it."""
+) -> Results:
+    """How it went in each level, by the critic and the classifier as they were then."""
     guesses = guess(state.classifier.layer, Examples(played.features, rollout.level))
-    results = judge(
+    return judge(
         rollout,
         advantage,
         best=state.buffer.best,
@@ -178,8 +179,6 @@ def scored(
         discount=config.ppo.discount,
         doubt=-guesses.log_prob,
     )
-    buffer = note_draws(state.buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    return record(buffer, results)
 
 
 def as_one_step(rollout: Rollout[Array]) -> Rollout[Array]:

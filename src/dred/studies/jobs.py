@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -219,19 +220,37 @@ def runs_of(study: Study) -> list[TrainAndEvaluate]:
 def do(job: Job) -> None:
     """Do what is left of a job, each command in a process of its own; its words go to a log."""
     job.log.parent.mkdir(parents=True, exist_ok=True)
+    done: list[str] = []
     while job.state() != "finished":
         command = job.commands()[0]
+        if command == done:
+            raise JobError(
+                f"{job.name} is not finished although `dred {' '.join(command)}` ended well. What "
+                f"it said is in {job.log}."
+            )
         with job.log.open("a", encoding="utf-8") as log:
             print("$ dred", *command, file=log, flush=True)
             words = [sys.executable, "-c", LAUNCH, *command]
-            code = subprocess.run(
-                words, stdout=log, stderr=subprocess.STDOUT, check=False
-            ).returncode
+            process = subprocess.Popen(
+                words, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            code = end_of(process)
         if code:
             raise JobError(
                 f"{job.name} stopped with code {code}: {last_words(job.log)} All it said is in "
                 f"{job.log}. `dred study run` tries again from where it was."
             )
+        done = command
+
+
+def end_of(process: subprocess.Popen[bytes]) -> int:
+    """The exit code of a process. Ctrl-C is passed on to it, and waits until it has saved."""
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
 
 
 def last_words(log: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from dred.config import ProcgenConfig, ProcgenStudyConfig
 from dred.errors import lookup
 from dred.presets import PROCGEN_BUDGETS, STRATEGIES, procgen_config
-from dred.procgen.evaluate import scores_in
+from dred.procgen.evaluate import is_evaluated
 from dred.procgen.simulator import GAMES
 from dred.settings import read_settings
 from dred.studies.jobs import RunJob, State
@@ -57,9 +57,7 @@ class TrainInProcgen(RunJob):
         """Finished once the final agent is evaluated."""
         if not self.has_begun:
             return "waiting"
-        scores = scores_in(self.run) if self.is_trained else None
-        done = scores is not None and scores.update == self.config.num_updates
-        return "finished" if done else "begun"
+        return "finished" if self.is_trained and is_evaluated(self.run) else "begun"
 
     def commands(self) -> list[list[str]]:
         """Train, go on, or just evaluate."""
