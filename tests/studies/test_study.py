@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from dred.errors import ConfigError, DredError, UnknownNameError
 from dred.files import BusyError, held
 from dred.levels import make
 from dred.runs import Run
-from dred.studies.jobs import Job, JobError, preparations, runs_of
+from dred.studies.jobs import Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
 
@@ -178,3 +179,47 @@ def test_without_ray_it_is_said_how_to_get_it(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError, match=r"dred\[ray\]"):
         main(["study", "run", str(study_of(folder, "rays")), "--on", "ray", "--debug"])
+
+
+def test_ctrl_c_waits_until_a_job_has_saved(tmp_path):
+    child = (
+        "import pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[1], 'begun').touch()\n"
+        "try:\n    time.sleep(60)\n"
+        "except KeyboardInterrupt:\n    time.sleep(1)\n"
+        "    pathlib.Path(sys.argv[1], 'saved').touch()\n"
+    )
+    parent = (
+        "import subprocess, sys\n"
+        "from dred.studies.jobs import end_of\n"
+        "end_of(subprocess.Popen([sys.executable, '-c', sys.argv[1], sys.argv[2]], "
+        "start_new_session=True))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", parent, child, str(tmp_path)], stderr=subprocess.DEVNULL
+    )
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) != 0
+    assert (tmp_path / "saved").exists()
+
+
+def test_a_job_that_ends_well_without_getting_anywhere_is_not_repeated_for_ever(tmp_path):
+    @dataclass(frozen=True)
+    class Futile(Job):
+        def state(self):
+            return "begun"
+
+        def commands(self):
+            return [["--version"]]
+
+    with pytest.raises(JobError, match="not finished although"):
+        do(Futile(Folder(tmp_path), "futile"))
+    assert (tmp_path / "logs" / "futile.txt").read_text().count("$ dred --version") == 1
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
