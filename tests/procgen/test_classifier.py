@@ -12,6 +12,7 @@ from dred.presets import PROCGEN_BUDGETS
 from dred.procgen.classifier import Guesses, guess, guess_and_learn, information_in, new_classifier
 
 SMOKE = PROCGEN_BUDGETS["smoke"]
+EACH = jnp.ones(64, jnp.bool_)
 CONFIG = replace(SMOKE, probe_learning_rate=0.05)
 
 
@@ -25,7 +26,7 @@ def telling_examples(count, num_levels, size, seed=0):
 
 def test_a_classifier_that_has_learned_nothing_knows_nothing():
     fresh = new_classifier(CONFIG, key=jax.random.key(0))
-    found = information_in(guess(fresh.layer, telling_examples(64, 8, 16)), 8)
+    found = information_in(guess(fresh.layer, telling_examples(64, 8, 16)), EACH, 8)
     assert found.nats < 0.01
     assert found.cross_entropy == pytest.approx(np.log(8), abs=0.01)
 
@@ -34,11 +35,11 @@ def test_what_can_be_read_off_is_learned_and_guesses_come_before_learning():
     classifier = new_classifier(CONFIG, key=jax.random.key(0))
     examples = telling_examples(64, 8, 16)
     classifier, first = guess_and_learn(classifier, examples, CONFIG, key=jax.random.key(1))
-    assert information_in(first, 8).nats < 0.01
+    assert information_in(first, EACH, 8).nats < 0.01
     for step in range(20):
         key = jax.random.key(step)
         classifier, last = guess_and_learn(classifier, examples, CONFIG, key=key)
-    found = information_in(last, 8)
+    found = information_in(last, EACH, 8)
     assert found.nats > 0.9 * np.log(8)
     assert found.accuracy == 1.0
 
@@ -53,11 +54,14 @@ def test_no_gradient_reaches_the_features():
 
 
 def test_information_is_the_log_of_the_levels_minus_the_cross_entropy():
-    found = information_in(Guesses(jnp.log(jnp.array([0.5, 0.25])), jnp.array([1.0, 0.0])), 8)
+    guesses = Guesses(jnp.log(jnp.array([0.5, 0.01, 0.25])), jnp.array([1.0, 1.0, 0.0]))
+    found = information_in(guesses, jnp.array([True, False, True]), 8)
     assert found.cross_entropy == pytest.approx(1.5 * np.log(2))
     assert found.nats == pytest.approx(np.log(8) - 1.5 * np.log(2))
     assert found.accuracy == 0.5
 
 
 def test_information_is_never_below_nothing():
-    assert information_in(Guesses(jnp.array([-50.0]), jnp.array([0.0])), 8).nats == 0.0
+    guesses = Guesses(jnp.array([-50.0]), jnp.array([0.0]))
+    assert information_in(guesses, jnp.array([True]), 8).nats == 0.0
+    assert np.isnan(information_in(guesses, jnp.array([False]), 8).nats)  # none that counts

@@ -15,6 +15,7 @@ from dred.cli import main
 from dred.errors import ConfigError
 from dred.procgen.gather import outcome_of, outcomes_of
 from dred.runs import open_run
+from tests.training.test_train import documented_metrics
 
 pytest.importorskip("procgen")
 
@@ -41,7 +42,8 @@ def test_a_run_is_trained_and_evaluated(whole):
     rows = run.metrics()
     assert [row["update"] for row in rows] == [1, 2, 3, 4]
     assert rows[-1]["transitions"] == 4 * 64
-    assert all(np.isfinite(row["mutual_information"]) for row in rows)
+    assert set(rows[-1]) <= documented_metrics() | documented_metrics(part=1)
+    assert all(np.isfinite(row.get("mutual_information", 0.0)) for row in rows)
     lines = (whole / "evaluation" / "train.csv").read_text().splitlines()
     assert lines[0] == "seed,suite,level,episode,solved,return,steps"
     assert sorted(int(line.split(",")[2]) for line in lines[1:]) == list(range(8))

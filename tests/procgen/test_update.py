@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dred.agents.network import Linear
 from dred.agents.ppo import estimate_advantages
 from dred.config import TEST_LEVELS_END
 from dred.presets import PROCGEN_BUDGETS, STRATEGIES, procgen_config
@@ -242,6 +243,20 @@ def test_the_classifier_never_learns_from_test_levels():
     changed = eqx.tree_at(lambda s: s.features, seen, seen.features.at[:, :4].add(1.0))
     three, _ = look_at(state, changed, setup, key=KEY)
     assert not np.array_equal(one.classifier.layer.weight, three.classifier.layer.weight)
+
+
+def test_only_episodes_begun_since_the_last_look_tell_of_information():
+    state, setup = begun("uniform")
+    watched = PretendLevels(8)
+    watched.reset_to(np.full(8, 4))  # five steps each
+    levels = np.full((16, 8), 7, np.int32)  # then three steps each
+    seen = play(state.learner.network, watched, levels, key=KEY, keep_images=False)
+    layer = Linear(jnp.zeros((16, 8)), jnp.arange(8.0))
+    state = eqx.tree_at(lambda s: s.classifier.layer, state, layer)
+    _, found = look_at(state, seen, setup, key=KEY)
+    assert found.information.accuracy == 1.0  # level 7 is what it always guesses
+    expected = -jax.nn.log_softmax(jnp.arange(8.0))[7]
+    assert found.information.cross_entropy == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_the_end_of_a_rollout_is_not_the_end_of_an_episode():

@@ -391,7 +391,7 @@ def test_an_interrupted_report_leaves_the_former_one(small, tmp_path, monkeypatc
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dred.reports.write.page_of", stop)
+    monkeypatch.setattr("dred.reports.write.put_in_place", stop)
     with pytest.raises(KeyboardInterrupt):
         write_report(small, out)
     assert (out / "report.html").read_bytes() == before
@@ -402,7 +402,7 @@ def test_a_full_disk_is_said_in_a_paragraph(small, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dred.reports.write.page_of", full)
+    monkeypatch.setattr("dred.reports.write.put_in_place", full)
     with pytest.raises(OutputError, match="no space left"):
         write_report(small, tmp_path / "R")
     assert list(tmp_path.iterdir()) == []

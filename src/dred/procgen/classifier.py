@@ -3,8 +3,8 @@
     I(L; b) ≈ log |L| − cross-entropy of the guesses
 
 After each update the agent is watched in levels drawn uniformly. The classifier first guesses
-which they are, then learns from having been told; so its guesses are always about steps that it
-has not seen. It has its own optimiser, and no gradient reaches the agent.
+which they are, then learns from having been told. What counts are its guesses in episodes that it
+has learned nothing from. It has its own optimiser, and no gradient reaches the agent.
 """
 
 from typing import NamedTuple, cast
@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.initialise import orthogonal
 from dred.agents.network import Linear
@@ -58,12 +58,16 @@ def guess(layer: Linear, examples: Examples) -> Guesses:
     return Guesses(right, jnp.where(odds.argmax(-1) == examples.level, 1.0, 0.0))
 
 
-def information_in(guesses: Guesses, num_levels: int) -> Information:
-    """What these guesses say about I(L; b)."""
-    cross_entropy = -guesses.log_prob.mean()
+def information_in(guesses: Guesses, counts: Bool[Array, "*batch"], num_levels: int) -> Information:
+    """What the guesses that count say about I(L; b); NaN if none does."""
+
+    def mean(values: Float[Array, "*batch"]) -> Float[Array, ""]:
+        return jnp.where(counts, values, 0.0).sum() / counts.sum()
+
+    cross_entropy = -mean(guesses.log_prob)
     return Information(
         nats=jnp.maximum(jnp.log(num_levels) - cross_entropy, 0.0),
-        accuracy=guesses.is_right.mean(),
+        accuracy=mean(guesses.is_right),
         cross_entropy=cross_entropy,
     )
 

@@ -218,10 +218,10 @@ def scores_of_episodes(
 ) -> Scores:
     """What these episodes say. Each training level was played equally often."""
     steps = train.steps.sum()
-    found = information_in(
-        Guesses(jnp.asarray(train.log_prob.sum() / steps), jnp.asarray(train.right.sum() / steps)),
-        config.num_levels,
+    mean_guess = Guesses(
+        jnp.asarray(train.log_prob.sum() / steps), jnp.asarray(train.right.sum() / steps)
     )
+    found = information_in(mean_guess, jnp.ones((), jnp.bool_), config.num_levels)
     mean = {
         name: float(episodes.returned.mean())
         for name, episodes in (("train", train), ("test", test), ("drawn", drawn))

@@ -1,5 +1,6 @@
 """Many updates: the simulators, and what is written between updates."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,8 +120,10 @@ class Trainer:
             **mean_return("replay", learned.returned),
             **mean_return("train", watched.train),
             **mean_return("test", watched.test),
-            "mutual_information": float(information.nats),
-            "probe_accuracy": float(information.accuracy),
+            **known(
+                mutual_information=float(information.nats),
+                probe_accuracy=float(information.accuracy),
+            ),
             "eta": float(learned.eta),
             "effective_levels": float(learned.effective_levels),
             "unseen_levels": int(learned.unseen),
@@ -144,6 +147,11 @@ class Trainer:
         path = checkpoint.path_of(self.run.checkpoints, self.num_updates)
         saved = {"play": self.envs.save(), "watch": self.watched.save()}
         checkpoint.save(path, (self.state, saved), keep=self.config.keep_checkpoints)
+
+
+def known(**values: float) -> dict[str, float]:
+    """Those of these numbers that could be measured."""
+    return {name: value for name, value in values.items() if not math.isnan(value)}
 
 
 def mean_return(name: str, returned: Returns) -> dict[str, float | int]:

@@ -205,11 +205,12 @@ def look_at(
     )
     classifier, guesses = guess_and_learn(state.classifier, examples, config, key=key)
     state = eqx.tree_at(lambda s: (s.classifier, s.watched), state, (classifier, so_far))
+    is_new = jnp.cumsum(seen.rollout.begins[:, :half], axis=0) > 0  # begun since the last look
     found = Watched(
         *(
             Returns(seen.rollout.ended[:, part].sum(), ends[:, part].sum())
             for part in (slice(None, half), slice(half, None))
         ),
-        information=information_in(guesses, config.num_levels),
+        information=information_in(guesses, is_new.reshape(-1), config.num_levels),
     )
     return state, found
