@@ -202,15 +202,12 @@ def status_table(path: Path, jobs: "Sequence[TrainInProcgen]") -> "Table":
     """A row per run: how far it is, and how well its agent does."""
     from rich.table import Table
 
+    from dred.commands.study import how_far
+
     table = Table("run", "state", "updates", "return, train", "test", title=str(path))
     for job in jobs:
-        rows = job.run.metrics() if job.has_begun else []
-        done = int(rows[-1]["update"]) if rows else 0
-        scores = [
-            next((f"{row[name]:.2f}" for row in reversed(rows) if name in row), "")
-            for name in ("return/train", "return/test")
-        ]
-        table.add_row(job.name, job.state(), f"{done} of {job.config.num_updates}", *scores)
+        total = job.config.num_updates
+        table.add_row(*how_far(job, total, ("return/train", "return/test"), ".2f"))
     return table
 
 

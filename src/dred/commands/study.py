@@ -169,15 +169,20 @@ def status_table(study: "Study") -> "Table":
     for job in preparations(study):
         table.add_row(job.name, job.state(), "", "", "")
     for job in runs_of(study):
-        rows = job.run.metrics() if job.has_begun else []
         total = study.train_config(job.method).num_updates
-        done = int(rows[-1]["update"]) if rows else 0
-        solved = [
-            next((f"{row[name]:.1%}" for row in reversed(rows) if name in row), "")
-            for name in ("solved_rate/train", "solved_rate/test")
-        ]
-        table.add_row(job.name, job.state(), f"{done} of {total}", *solved)
+        table.add_row(*how_far(job, total, ("solved_rate/train", "solved_rate/test"), ".1%"))
     return table
+
+
+def how_far(job: "RunJob", total: int, metrics: "Sequence[str]", form: str) -> list[str]:
+    """A run's name, state and updates, and what it last measured of some metrics."""
+    rows = job.run.metrics() if job.has_begun else []
+    done = int(rows[-1]["update"]) if rows else 0
+    last = [
+        next((format(row[name], form) for row in reversed(rows) if name in row), "")
+        for name in metrics
+    ]
+    return [job.name, job.state(), f"{done} of {total}", *last]
 
 
 VERBS = {"run": RunStudy, "status": StudyStatus, "report": StudyReport}

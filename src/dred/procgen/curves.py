@@ -162,11 +162,9 @@ def training_by_game(outcomes: Sequence[Outcome], curves: Curves, what: OverTime
 
 def draw_training(panels: Sequence[LinePanel], *, columns: int) -> Figure:
     """Curves over transitions."""
-    figure = charts.draw_lines(panels, columns=columns)
+    figure = charts.draw_lines(panels, columns=columns, across="transitions")
     for axis in figure.axes:
         axis.xaxis.set_major_formatter(FuncFormatter(millions))
-        if axis.get_xlabel():
-            axis.set_xlabel("transitions")
     return figure
 
 

@@ -11,7 +11,7 @@
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from matplotlib import rc_context
@@ -21,7 +21,7 @@ from matplotlib.ticker import NullFormatter
 from dred.procgen.analysis import PAIRS, Aggregate, AtSize, Findings, correlation, points_of
 from dred.procgen.comparisons import RELATIONS
 from dred.procgen.curves import CURVES, Curves, training_by_game, training_over_games
-from dred.procgen.outcomes import MEASURES, STRATEGIES, UNIFORM, Outcome, strategies_of
+from dred.procgen.outcomes import MEASURES, UNIFORM, Outcome, strategies_of
 from dred.procgen.shown import capital
 from dred.reports import charts
 from dred.reports.charts import Bar, BarPanel
@@ -121,7 +121,7 @@ def draw_scatter(
         for place, relation in enumerate(relations):
             axis = figure.add_subplot(rows, columns, place + 1)
             handles |= scatter_panel(axis, outcomes, relation)
-        legend(figure, handles, columns)
+        charts.legend(figure, handles, columns)
     return figure
 
 
@@ -154,20 +154,6 @@ def scatter_panel(
     axis.set_xlabel(AXES[relation[0]])
     axis.set_ylabel(AXES[relation[1]])
     return handles
-
-
-def legend(figure: Figure, handles: Mapping[str, Any], columns: int) -> None:
-    """One legend above all panels, with the paper's strategies in its order."""
-    names = [name for name in STRATEGIES if name in handles]
-    names += [name for name in handles if name not in names]
-    figure.legend(
-        [handles[name] for name in names],
-        names,
-        loc="outside upper left",
-        ncols=min(len(names), 3 if columns == 1 else 9),
-        columnspacing=1.4,
-        handlelength=2.2,
-    )
 
 
 def improvement(findings: Findings) -> list[Drawing]:
@@ -247,7 +233,7 @@ def draw_sizes(rows: Sequence[AtSize], *, columns: int) -> Figure:
             axis.set_title(title, loc="left")
             if place >= len(panels) - columns:
                 axis.set_xlabel("training levels")
-        legend(figure, handles, columns)
+        charts.legend(figure, handles, columns)
     return figure
 
 

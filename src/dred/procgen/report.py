@@ -12,7 +12,7 @@ from dred.procgen.outcomes import MEASURES, Measure, Outcome, by_game, measured,
 from dred.procgen.shown import capital
 from dred.procgen.tables import all_tables
 from dred.reports.content import Drawing
-from dred.reports.page import chart, document, file_list, notes, paragraph, span
+from dred.reports.frame import boxes, chart, document, file_list, notes, paragraph, span
 from dred.reports.table import Table, number, to_html
 from dred.reports.write import check_place, tables_and_figures, write_folder
 
@@ -125,11 +125,7 @@ def facts(findings: Findings) -> str:
         ("Runs", f"{len(findings.outcomes):,}", ""),
         ("Training levels", span({one.num_levels for one in findings.outcomes}), ""),
     ]
-    boxes = "".join(
-        f"<div><dt>{name}</dt><dd>{escape(value)}<small>{escape(more)}</small></dd></div>"
-        for name, value, more in entries
-    )
-    return f'<dl class="facts">{boxes}</dl>'
+    return boxes(entries)
 
 
 def sentences(findings: Findings) -> Iterable[str]:

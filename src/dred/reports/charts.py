@@ -145,7 +145,7 @@ def bar_panel(axis: Any, panel: BarPanel, *, named: bool) -> None:  # noqa: ANN4
     axis.set_title(panel.title, loc="left")
 
 
-def draw_lines(panels: Sequence[LinePanel], *, columns: int) -> Figure:
+def draw_lines(panels: Sequence[LinePanel], *, columns: int, across: str = "updates") -> Figure:
     """Means over seeds with bands of one standard error, and one legend for all panels."""
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -156,18 +156,23 @@ def draw_lines(panels: Sequence[LinePanel], *, columns: int) -> Figure:
             axis = figure.add_subplot(rows, columns, place + 1)
             handles = {**line_panel(axis, panel), **handles}
             if place >= len(panels) - columns:
-                axis.set_xlabel("updates")
-        names = [name for name in METHOD_COLOURS if name in handles]
-        names += [name for name in handles if name not in names]
-        figure.legend(
-            [handles[name] for name in names],
-            names,
-            loc="outside upper left",
-            ncols=min(len(names), 3 if columns == 1 else 9),
-            columnspacing=1.4,
-            handlelength=1.6,
-        )
+                axis.set_xlabel(across)
+        legend(figure, handles, columns)
     return figure
+
+
+def legend(figure: Figure, handles: Mapping[str, Any], columns: int) -> None:
+    """One legend above all panels, with known methods in their order."""
+    names = [name for name in METHOD_COLOURS if name in handles]
+    names += [name for name in handles if name not in names]
+    figure.legend(
+        [handles[name] for name in names],
+        names,
+        loc="outside upper left",
+        ncols=min(len(names), 3 if columns == 1 else 9),
+        columnspacing=1.4,
+        handlelength=1.6,
+    )
 
 
 def line_panel(axis: Any, panel: LinePanel) -> dict[str, Any]:  # noqa: ANN401  (Matplotlib's)

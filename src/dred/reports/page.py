@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
-from pathlib import Path
 
-from dred import __version__
-from dred.reports.content import Content, Drawing, level_caption, number_of, stage_of
+from dred.reports.content import Content, level_caption, number_of, stage_of
 from dred.reports.episodes import MOST_FRAMES, Episode
+from dred.reports.frame import boxes, chart, document, file_list, notes, paragraph, span
 from dred.reports.gather import Material, Method
 from dred.reports.lineage import Shown, captioned
 from dred.reports.pictures import Picture, as_uri, legend_tiles
@@ -51,26 +50,6 @@ def page_of(content: Content, files: Sequence[str], *, opening: str = "") -> str
     }
     material = content.material
     return document(title_of(material), subtitle_of(material), SECTIONS, parts)
-
-
-def document(title: str, lead: str, headings: Mapping[str, str], parts: Mapping[str, str]) -> str:
-    """A page that needs nothing else, with a section for each part under its heading."""
-    links = "".join(f'<li><a href="#{key}">{headings[key]}</a></li>' for key in parts)
-    body = "".join(
-        f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{headings[key]}'
-        f"</h2>{part}</section>"
-        for key, part in parts.items()
-    )
-    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)} · dred report</title><style>{style}</style></head><body>"
-        f'<header class="top"><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
-        f'<nav aria-label="Sections"><ul>{links}</ul></nav><main>{body}'
-        f"<footer>Made with dred {escape(__version__)}.</footer></main></body></html>\n"
-    )
 
 
 def title_of(material: Material) -> str:
@@ -131,11 +110,7 @@ def facts(material: Material) -> str:
             ", ".join(f"{suite.name} {suite.count:,}" for suite in material.suites),
         ),
     ]
-    boxes = "".join(
-        f"<div><dt>{name}</dt><dd>{escape(value)}<small>{escape(more)}</small></dd></div>"
-        for name, value, more in entries
-    )
-    return f'<dl class="facts">{boxes}</dl>'
+    return boxes(entries)
 
 
 def size_of(material: Material) -> str:
@@ -144,12 +119,6 @@ def size_of(material: Material) -> str:
         return ""
     height, width = material.dataset.shape
     return f"{height + 2} × {width + 2} tiles each"
-
-
-def span(values: set[int]) -> str:
-    """One number, or from the least to the most."""
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def findings(content: Content) -> list[str]:
@@ -180,30 +149,6 @@ def rivals(mean: Mapping[str, Result], best: str) -> str:
     if not alike:
         return " All others are significantly lower."
     return f" Not significantly different: {escape(', '.join(alike))}."
-
-
-def notes(lines: Sequence[str]) -> str:
-    """What readers should know."""
-    if not lines:
-        return ""
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f'<aside class="notes" aria-label="Notes"><h3>Notes</h3><ul>{items}</ul></aside>'
-
-
-def paragraph(text: str) -> str:
-    """A paragraph of plain text."""
-    return f"<p>{escape(text)}</p>"
-
-
-def chart(drawing: Drawing, caption: str, kind: str = "") -> str:
-    """A figure that suits the width of the page."""
-    wide, narrow = (as_uri(svg.encode(), "image/svg+xml") for svg in (drawing.wide, drawing.narrow))
-    return (
-        f'<figure class="chart {kind}"><picture>'
-        f'<source media="(max-width: 900px)" srcset="{narrow}">'
-        f'<img src="{wide}" alt="{escape(drawing.alt)}"></picture>'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
 
 
 def transfer(content: Content) -> str:
@@ -455,12 +400,3 @@ def one_run(method: Method, run: Run) -> str:
     items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in entries)
     head = f"{escape(run.path.name)} ({escape(method.name)})"
     return f'<details><summary>{head}</summary><dl class="list">{items}</dl></details>'
-
-
-def file_list(files: Sequence[str]) -> str:
-    """What lies beside the page."""
-    items = "".join(f'<li><a href="{escape(name)}">{escape(name)}</a></li>' for name in files)
-    return (
-        paragraph("Every table as CSV and Markdown and every figure as SVG, beside this page.")
-        + f'<ul class="files">{items}</ul>'
-    )
