@@ -34,16 +34,30 @@ def checkpoints_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("update-*.npz"))
 
 
-def save(path: Path, state: Any, *, keep: int) -> None:  # noqa: ANN401  (any pytree)
+def save(
+    path: Path,
+    state: Any,  # noqa: ANN401  (any pytree)
+    *,
+    keep: int,
+    beside: Arrays | None = None,
+) -> None:
     """Write a checkpoint, and remove older ones beyond the last `keep`."""
-    write(path, state)
+    write(path, state, beside=beside)
     for old in checkpoints_in(path.parent)[:-keep]:
         old.unlink()
 
 
-def write(path: Path, state: Any) -> None:  # noqa: ANN401  (any pytree)
-    """Write the arrays of a pytree with their digest, whole or not at all."""
-    arrays = _arrays_of(state)
+def write(
+    path: Path,
+    state: Any,  # noqa: ANN401  (any pytree)
+    *,
+    beside: Arrays | None = None,
+) -> None:
+    """Write the arrays of a pytree with their digest, whole or not at all.
+
+    `beside` has more arrays, which say what numbers in the state mean.
+    """
+    arrays = {**_arrays_of(state), **(beside or {})}
     meta = json.dumps({"format": 1, "digest": digest_of(arrays, sorted(arrays))})
     with replacing(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, allow_pickle=False, meta=np.array(meta), **arrays)

@@ -368,15 +368,16 @@ class VAEConfig:
 class ProbeConfig:
     """How to measure what the agent's representation tells about the level."""
 
-    length: int = 128
-    """Steps in each level, once to learn from and once to judge by."""
-    stride: int = 4
+    length: int = 256
+    """Steps in each level, three times: to fit a classifier, to choose its settings, and to judge
+    it. More than the 250 after which an episode of the paper's levels runs out of time."""
+    stride: int = 1
     """Only every so manyth step counts."""
-    epochs: int = 20
-    """Passes over the examples."""
-    batch_size: int = 1024
+    epochs: int = 5
+    """Passes over the examples, at most."""
+    batch_size: int = 4096
     """Examples in a batch."""
-    learning_rate: float = 0.03
+    learning_rate: float = 0.003
     """Of Adam; it falls to 0."""
 
     def __post_init__(self) -> None:
@@ -408,6 +409,8 @@ class TrainConfig:
     chunks; 0 for none but the last."""
     probe: ProbeConfig = field(default_factory=ProbeConfig)
     """How that is measured."""
+    average_window: int = 100
+    """Updates over which P_Λ is averaged, for ShiftGap and the distance from the dataset."""
     drift_limit: float = 0.0
     """Warn, at evaluations, if the levels drawn are farther than this from the dataset
     (Jensen–Shannon distance); 0 for never."""
@@ -416,6 +419,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "num_updates", "chunk", "checkpoint_every", "keep_checkpoints")
+        need_one(self, "average_window")
         self.ppo.check_piece(self.ppo.num_envs // self.ppo.num_minibatches)
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")

@@ -15,7 +15,7 @@ LABELS = jnp.tile(jnp.arange(LEVELS), 64)
 
 def measured(features, labels=LABELS, key=0):
     examples = Examples(features, labels)
-    return information(examples, examples, LEVELS, CONFIG, key=jax.random.key(key))
+    return information(examples, examples, examples, LEVELS, CONFIG, key=jax.random.key(key))
 
 
 def test_a_representation_that_names_the_level_has_all_the_information():
@@ -38,12 +38,21 @@ def test_a_representation_that_tells_two_halves_apart_has_one_bit():
 
 
 def test_noise_that_was_learned_by_heart_counts_for_nothing():
-    keys = jax.random.split(jax.random.key(3), 2)
-    seen, unseen = (Examples(jax.random.normal(key, (len(LABELS), 300)), LABELS) for key in keys)
-    found = information(seen, unseen, LEVELS, CONFIG, key=keys[0])
-    assert float(found.nats) == 0.0  # the guesses are worse than none, which tells nothing
-    by_heart = information(seen, seen, LEVELS, CONFIG, key=keys[0])
+    keys = jax.random.split(jax.random.key(3), 3)
+    one, two, three = (Examples(jax.random.normal(k, (len(LABELS), 300)), LABELS) for k in keys)
+    found = information(one, two, three, LEVELS, CONFIG, key=keys[0])
+    assert float(found.nats) < 0.02
+    assert float(found.unfloored) == pytest.approx(0.0, abs=0.1)  # it knows that it knows nothing
+    by_heart = information(one, one, one, LEVELS, CONFIG, key=keys[0])
     assert float(by_heart.nats) > 1.0
+
+
+def test_the_value_without_floor_is_kept():
+    keys = jax.random.split(jax.random.key(4), 2)
+    one, two = (Examples(jax.random.normal(k, (len(LABELS), 300)), LABELS) for k in keys)
+    found = information(one, one, two, LEVELS, CONFIG, key=keys[0])  # by heart, judged by another
+    assert float(found.unfloored) < -0.5
+    assert float(found.nats) == 0.0
 
 
 def test_no_gradient_reaches_the_representation():
@@ -52,3 +61,39 @@ def test_no_gradient_reaches_the_representation():
 
     gradient = jax.grad(nats)(jax.nn.one_hot(LABELS, LEVELS))
     np.testing.assert_array_equal(gradient, 0.0)
+
+
+# Gaussians of known information, as large as what is measured in training: 512 levels whose means
+# are drawn from N(0, s²), 256 features with noise of 1, 256 steps per level in each of three sets.
+GAUSSIAN_LEVELS, FEATURES, STEPS = 512, 256, 256
+
+
+def gaussians(spread, key):
+    """Three sets of examples, the true I(L; b) by the Bayes classifier, and its standard error."""
+    key_means, *keys = jax.random.split(key, 4)
+    means = spread * jax.random.normal(key_means, (GAUSSIAN_LEVELS, FEATURES))
+    level = jnp.repeat(jnp.arange(GAUSSIAN_LEVELS), STEPS)
+    noises = (jax.random.normal(key, (len(level), FEATURES)) for key in keys)
+    sets = [Examples(means[level] + noise, level) for noise in noises]
+    odds = sets[2].features @ means.T - 0.5 * (means**2).sum(axis=1)
+    log_p = jnp.take_along_axis(jax.nn.log_softmax(odds), level[:, None], axis=1)
+    error = float(log_p.std()) / len(level) ** 0.5
+    return sets, float(np.log(GAUSSIAN_LEVELS) + log_p.mean()), error
+
+
+def test_the_probe_measures_known_information_of_gaussians():
+    config = ProbeConfig(epochs=1)
+    measure = jax.jit(
+        lambda sets, key: information(*sets, GAUSSIAN_LEVELS, config, key=key).unfloored
+    )
+    found = []
+    for number, spread in enumerate((0.09, 0.125, 0.15, 0.22)):
+        sets, true, error = gaussians(spread, jax.random.key(number))
+        nats = float(measure(sets, jax.random.key(9)))
+        assert nats <= true + 3 * error, (true, nats)  # it is a lower bound
+        assert nats >= min(true - 0.5, 0.8 * true), (true, nats)
+        found.append((true, nats))
+    assert found == sorted(found)
+    assert [nats for _, nats in found] == sorted(nats for _, nats in found)
+    assert found[0][0] < 1.2
+    assert found[-1][0] > 5.0

@@ -76,7 +76,7 @@ def cell_with(*around):
     return "#####\n#{}{}{}#\n#{}>{}#\n#{}{}{}#\n####G".format(*around)
 
 
-PROBE = ProbeConfig(length=24, stride=1, epochs=40, batch_size=64, learning_rate=0.05)
+PROBE = ProbeConfig(length=24, epochs=40, batch_size=64, learning_rate=0.05)
 
 
 def information_in(*drawings):

@@ -44,6 +44,7 @@ def some(names, scores, *, may_enter=None, parents=None):
         parent=parents,
         generation=jnp.where(parents == EMPTY, 0, 1),
         made_by=jnp.int32(1),
+        is_complete=jnp.ones(count, bool),
         birth=jnp.int32(7),
     )
 

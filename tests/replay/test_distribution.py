@@ -17,6 +17,8 @@ from dred.replay.buffer import EMPTY, new_buffer, note_draws
 from dred.replay.distribution import (
     by_power,
     by_rank,
+    average_probabilities,
+    averaged,
     drawn_from,
     effective_number,
     probabilities,
@@ -254,3 +256,24 @@ def test_a_slot_without_probability_is_never_drawn_at_any_point():
 def test_scaling_down_is_exact(bits, total):
     ours = int(scaled_down(jnp.uint32(bits), jnp.uint32(total)))
     assert ours == bits * total >> 32
+
+
+def test_the_running_mean_is_the_plain_mean_over_the_first_window_and_then_forgets():
+    random = np.random.default_rng(0)
+    values = random.dirichlet(np.ones(5), size=12).astype(np.float32)
+    window, mean = 4, jnp.zeros(5)
+    for count, value in enumerate(values, start=1):
+        before, mean = mean, averaged(mean, jnp.asarray(value), jnp.int32(count), window)
+        if count <= window:
+            np.testing.assert_allclose(mean, values[:count].mean(axis=0), atol=1e-6)
+        else:
+            expected = 0.75 * np.asarray(before) + 0.25 * value
+            np.testing.assert_allclose(mean, expected, atol=1e-6)
+        assert float(mean.sum()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_average_is_over_levels_that_are_there_and_a_new_level_begins_at_nothing():
+    buffer = a_buffer([1.0, 2.0, 3.0], capacity=5, dataset=2)
+    kept = eqx.tree_at(lambda b: b.average, buffer, jnp.array([0.2, 0.2, 0.4, 0.2, 0.0]))
+    found = np.asarray(average_probabilities(kept))  # two of the slots have no level now
+    np.testing.assert_allclose(found, [0.25, 0.25, 0.5, 0.0, 0.0], atol=1e-6)

@@ -18,7 +18,7 @@ from dred.levels import make
 from dred.levels.level import EMPTY, WALL, Level
 from dred.presets import METHODS, VAES, train_config
 from dred.replay.distribution import probabilities
-from dred.training.phases import eta_of, propose, warm_up
+from dred.training.phases import eta_of, makers_of, propose, warm_up
 from dred.training.state import new_setup, new_state
 from dred.training.update import update
 
@@ -66,7 +66,7 @@ def generator_of(levels):
 def proposing(setup, state, levels, monkeypatch):
     monkeypatch.setitem(GENERATORS, "vae", generator_of(levels))
     parents = jnp.arange(len(levels))
-    return propose(state, "vae", parents, given=Given(DATASET), setup=setup, key=KEY)
+    return propose(state, parents, given=Given(DATASET), setup=setup, key=KEY)
 
 
 def warmed(setup, state):
@@ -97,7 +97,7 @@ def test_the_level_played_is_the_level_scored(monkeypatch):
         steps = int(buffer.levels.level.goal[slot, 1])
         expected = return_of(setup, after, steps)
         assert float(buffer.best[slot]) == pytest.approx(expected, abs=1e-5)
-        assert list(GENERATORS)[int(buffer.made_by[slot]) - 1] == "vae"
+        assert makers_of(setup.config.method)[int(buffer.made_by[slot])] == "vae"
         assert int(buffer.parent[slot]) == -1
 
 

@@ -13,6 +13,7 @@ import types
 from dataclasses import replace
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +26,7 @@ from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
 from dred.evaluation import suites
 from dred.files import OutputError
+from dred.generators import GENERATORS
 from dred.generators.models import model_for
 from dred.levels import make
 from dred.levels.level import Level
@@ -33,8 +35,10 @@ from dred.runs import create_run, open_run
 from dred.training import track
 from dred.training.after import measure_run
 from dred.training.saved import policies_of
-from dred.training.state import new_setup, new_states
+from dred.training.state import key_of_update, new_setup, new_states
 from dred.training.train import Trainer, passes
+from dred.training.update import update
+from dred.training.watch import buffer_of, look_closely
 
 LEVELS = make("cave-escape-train", count=12, size=9)
 ARRAYS = Level(*(jnp.asarray(part) for part in LEVELS.levels))
@@ -240,6 +244,86 @@ def test_gaps_can_be_measured_after_the_fact(files, tmp_path, capsys):
     assert 0 <= row["mutual_information"] <= np.log(12)
     last = open_run(tmp_path / "x").metrics()[-1]
     assert row["jsd_distance"] == pytest.approx(last["jsd_distance"], abs=1e-5)
+
+
+def test_makers_keep_their_names_when_a_generator_is_put_at_the_front(files, tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    main(words("accel", files, path, "--updates", "6"))
+    before = open_run(path).buffer()
+    names = before.levels.structure.tolist()
+    assert {"empty", "edits"} >= set(names)
+    with np.load(checkpoint.checkpoints_in(path / "checkpoints")[-1]) as archive:
+        assert archive["makers"].tolist() == ["dataset", "empty", "edits"]  # beside the numbers
+    others = dict(GENERATORS)
+    GENERATORS.clear()
+    GENERATORS.update({"another": others["random"], **others})
+    try:
+        assert open_run(path).buffer().levels.structure.tolist() == names
+        main(words("accel", files, tmp_path / "y", "--updates", "6"))
+        assert open_run(tmp_path / "y").buffer().levels.structure.tolist() == names
+    finally:
+        GENERATORS.pop("another")
+
+
+def test_checkpoints_of_old_name_makers_by_the_list_of_their_time(files, tmp_path):
+    path = tmp_path / "x"
+    main(words("accel", files, path))
+    (newest,) = checkpoint.checkpoints_in(path / "checkpoints")[-1:]
+    arrays = checkpoint.read(newest)
+    old = {
+        name: np.where(array == 2, 3, np.where(array == 1, 2, array))
+        if "made_by" in name
+        else array
+        for name, array in arrays.items()
+        if name != "makers" and not name.endswith((".average", ".num_unusable"))
+    }
+    now = open_run(path).buffer()
+    checkpoint.write(newest, {}, beside=old)
+    then = open_run(path).buffer()
+    assert then.levels.structure.tolist() == now.levels.structure.tolist()
+    np.testing.assert_allclose(then.average, then.probability, rtol=1e-5)
+
+
+def test_scores_that_are_not_finite_are_reported_once(tmp_path):
+    said = []
+    config = train_config("plr", "smoke")
+    broken = trainer(tmp_path, config, say=said.append)
+    critic = lambda states: states.learner.network.critic.bias  # noqa: E731
+    broken.states = eqx.tree_at(critic, broken.states, jnp.full((1, 1), jnp.nan))
+    broken.train()
+    assert len(said) == 1
+    assert "not finite" in said[0]
+    assert broken.run.metrics()[-1]["unusable_scores"] > 0
+    assert not np.asarray(broken.states.buffer.is_scored).any()
+
+
+def test_shift_is_measured_under_the_running_mean_of_the_distribution(tmp_path):
+    running = trainer(tmp_path, train_config("plr", "smoke"))
+    first = jax.tree.map(jnp.copy, running.states)
+    seen = []
+    for _ in range(4):
+        step = update(
+            jax.tree.map(lambda leaf: leaf[0], first),
+            given=running.given,
+            setup=running.setup,
+            key=key_of_update(running.keys[0], first.num_updates[0]),
+        )[0]
+        first = jax.tree.map(lambda leaf: leaf[None], step)
+        seen.append(np.asarray(step.buffer.average))
+    chances = [seen[0]]  # what each update added, from the means: k m_k − (k − 1) m_(k−1)
+    chances += [k * seen[k - 1] - (k - 1) * seen[k - 2] for k in range(2, 5)]
+    for chance in chances:
+        assert chance.sum() == pytest.approx(1.0, abs=1e-5)
+        assert chance.max() > 0.5  # one level holds most of it
+    assert seen[-1].max() < max(chance.max() for chance in chances)
+    running.train()
+    row = running.run.metrics()[-1]
+    assert row["effective_levels_averaged"] > row["effective_levels"]
+    average = np.asarray(running.states.buffer.average[0])
+    found = look_closely(buffer_of(running.states, 0).levels.level, average, ARRAYS)
+    assert row["jsd_distance"] == pytest.approx(found["jsd_distance"], abs=1e-6)
+    (again,) = measure_run(running.run, LEVELS, None, probe=PROBE)
+    assert again["effective_levels_averaged"] == pytest.approx(row["effective_levels_averaged"])
 
 
 def test_drift_is_told_and_holds_eta_back(files, tmp_path):

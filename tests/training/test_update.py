@@ -129,6 +129,7 @@ def test_the_easiest_replayed_levels_are_edited_not_the_hardest_and_not_the_firs
     played = jnp.array([0, 1, 1, 2, 1, 1, 1, 0, 0])
     results = Results(
         episodes=played,
+        completed=played,
         primary=loss,
         secondary=loss,
         best=returns,
@@ -177,7 +178,7 @@ def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
     grounded = replace(setup.config.method, primary=TermConfig("grounded_value_l1"))
     setup = new_setup(replace(setup.config, method=grounded))
     state = replace(state, buffer=buffer)
-    proposed = propose(state, "same", jnp.arange(6), given=GIVEN, setup=setup, key=KEY)
+    proposed = propose(state, jnp.arange(6), given=GIVEN, setup=setup, key=KEY)
     scores = np.asarray(proposed.buffer.primary[:6])
     assert ((scores > 0) & (scores < 1)).all()  # scored anew, and not as never solved
     assert int(proposed.buffer.is_used.sum()) == 12

@@ -89,8 +89,10 @@ class Evaluate:
         for row in measure_run(run, run.levels("train"), held_out, seed=self.seed):
             gap = f"GenGap {row['gen_gap']:.3f}, " if "gen_gap" in row else ""
             print(
-                f"seed {row['seed']}: {gap}at most {row['gen_gap_bound']:.3f}; ShiftGap "
-                f"{row['shift_gap']:.3f}, Jensen–Shannon distance {row['jsd_distance']:.3f}, "
-                f"I(L;b) {row['mutual_information']:.2f} nats, {row['probe_accuracy']:.1%} of "
-                "levels guessed"
+                f"seed {row['seed']}: {gap}bound on it from estimated I(L; b), D = 2: "
+                f"{row['gen_gap_bound']:.3f}; ShiftGap {row['shift_gap']:.3f}, Jensen–Shannon "
+                f"distance {row['jsd_distance']:.3f}, both under P_Λ averaged over "
+                f"{run.config.average_window} updates, {row['effective_levels_averaged']:.1f} "
+                f"effective levels; estimated I(L; b) {row['mutual_information_unfloored']:.2f} "
+                f"nats, {row['probe_accuracy']:.1%} of levels guessed"
             )

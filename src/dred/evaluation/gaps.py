@@ -5,6 +5,9 @@
     I(L; b)   what the agent's representation tells about the level it is in
     bound     GenGap ≤ √(2 D² I(L; b) / |L|), with D twice the largest value
 
+I(L; b) is estimated by a classifier, from below, so the bound computed from the estimate is itself
+an estimate: a GenGap may be larger than it.
+
 The shift itself, the Jensen–Shannon distance, is in `dred.levels.shift`.
 """
 
@@ -41,7 +44,10 @@ def shift_gap(
 def gap_bound(
     nats: Float[Array, "*agent"] | float, num_levels: int, largest_value: float = LARGEST_VALUE
 ) -> Float[Array, "*agent"]:
-    """The largest GenGap that so much information about the level allows."""
+    """The largest GenGap that so much information about the level would allow: √(2 D² I / |L|).
+
+    D is twice the largest value. Of an estimated I this is an estimate.
+    """
     return jnp.sqrt(2.0 * (2.0 * largest_value) ** 2 * nats / num_levels)
 
 
@@ -56,15 +62,14 @@ def level_information(
 ) -> Information:
     """I(L; b) for levels that are equally likely, b being the output of the agent's LSTM.
 
-    The agent plays each level for the same number of steps, twice: once for the classifier to
-    learn from, once to judge it by.
+    The agent plays each level for the same number of steps, three times: for a classifier to be
+    fitted to, for its settings to be chosen by, and for it to be judged by.
     """
-    key_seen, key_unseen, key_fit = jax.random.split(key, 3)
-    seen, unseen = (
-        examples(network, environment, world, levels, config, key=key)
-        for key in (key_seen, key_unseen)
+    *keys, key_fit = jax.random.split(key, 4)
+    fit, choose, judge = (
+        examples(network, environment, world, levels, config, key=key) for key in keys
     )
-    return information(seen, unseen, levels.shape[0], config, key=key_fit)
+    return information(fit, choose, judge, levels.shape[0], config, key=key_fit)
 
 
 def examples(

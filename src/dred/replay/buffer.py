@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 EMPTY = -1  # the number of a slot without a level, and of a level without a parent
 NEVER = -jnp.inf  # the best return in a level that was never finished
-FROM_DATASET = 0  # `made_by` of dataset levels; generators count from 1
+FROM_DATASET, NEW, MUTATED = 0, 1, 2  # `made_by`: the dataset, or which generator of the method
 
 
 class Buffer(eqx.Module):
@@ -35,12 +35,14 @@ class Buffer(eqx.Module):
     birth: Int[Array, " slot"]  # updates done when it was admitted
     parent: Int[Array, " slot"]  # number of the level it was made from, or EMPTY
     generation: Int[Array, " slot"]  # how many times it was made from another
-    made_by: Int[Array, " slot"]  # FROM_DATASET, or which generator
+    made_by: Int[Array, " slot"]  # FROM_DATASET, NEW or MUTATED
+    average: Float[Array, " slot"]  # running mean of P_Λ; 0 when a level enters
     num_draws: Int[Array, ""]
     next_number: Int[Array, ""]
     num_admitted: Int[Array, ""]
     num_refused: Int[Array, ""]
     num_evicted: Int[Array, ""]
+    num_unusable: Int[Array, ""]  # scores that were not finite, and were not taken
 
     @property
     def capacity(self) -> int:
@@ -72,6 +74,7 @@ class Candidates(eqx.Module):
     best: Float[Array, " candidate"]
     optimal: Float[Array, " candidate"]
     is_scored: Bool[Array, " candidate"]
+    is_complete: Bool[Array, " candidate"]  # scored by an episode that ended
     may_enter: Bool[Array, " candidate"]
     parent: Int[Array, " candidate"]
     generation: Int[Array, " candidate"]
@@ -104,11 +107,13 @@ def new_buffer(levels: Any, optimal: Float[Array, " level"], capacity: int) -> B
         parent=nothing + EMPTY,
         generation=nothing,
         made_by=nothing + FROM_DATASET,
+        average=jnp.zeros(capacity),
         num_draws=zero,
         next_number=zero + count,
         num_admitted=zero,
         num_refused=zero,
         num_evicted=zero,
+        num_unusable=zero,
     )
 
 
@@ -149,21 +154,33 @@ def rescore(
     secondary: Float[Array, " level"],
     best: Float[Array, " level"],
 ) -> Buffer:
-    """New scores for some slots, which replace the old; slots out of range are left alone."""
+    """New scores for some slots, which replace the old; slots out of range are left alone.
+
+    A score that is not finite is not taken, but counted: a level that has no other stays unscored.
+    """
+    is_usable = are_finite(primary, secondary)
+    num_unusable = buffer.num_unusable + (~is_usable & (slots < buffer.capacity)).sum()
+    slots = jnp.where(is_usable, slots, buffer.capacity)
 
     def put(column: Array, values: Array | bool) -> Array:
         return column.at[slots].set(values, mode="drop")
 
     return eqx.tree_at(
-        lambda b: (b.primary, b.secondary, b.best, b.is_scored),
+        lambda b: (b.primary, b.secondary, b.best, b.is_scored, b.num_unusable),
         buffer,
         (
             put(buffer.primary, primary),
             put(buffer.secondary, secondary),
             buffer.best.at[slots].max(best, mode="drop"),
             put(buffer.is_scored, True),
+            num_unusable,
         ),
     )
+
+
+def are_finite(*scores: Float[Array, " level"]) -> Bool[Array, " level"]:
+    """Where all of these scores are finite."""
+    return jnp.all(jnp.stack([jnp.isfinite(score) for score in scores]), axis=0)
 
 
 def note_draws(buffer: Buffer, slots: Int[Array, " draw"], is_draw: Bool[Array, " draw"]) -> Buffer:
@@ -188,8 +205,9 @@ def admit(
     best candidate is set against the slot of least worth, the second best against the next, and so
     on; it enters if the slot is free or its score is at least that of the level there. `by` names
     the score, primary or secondary. A candidate whose content is in the buffer already does not
-    enter; its scores replace those of that level instead. Of candidates with the same content only
-    the best counts, whatever their order.
+    enter; its scores replace those of that level instead, if an episode ended or the level has no
+    score. Of candidates with the same content only the best counts, whatever their order. Scores
+    that are not finite admit nobody.
     """
     count, capacity = candidates.primary.shape[0], buffer.capacity
     score = getattr(candidates, by)
@@ -203,15 +221,18 @@ def admit(
 
     home = locate(buffer, candidates.levels)
     is_known = home < capacity
+    has_score = buffer.is_scored.at[home].get(mode="fill", fill_value=False)
+    may_rescore = is_known & candidates.is_scored & (candidates.is_complete | ~has_score)
+    is_usable = are_finite(candidates.primary, candidates.secondary)
     buffer = rescore(
         buffer,
-        jnp.where(is_best_of_twins(is_known & candidates.is_scored), home, capacity),
+        jnp.where(is_best_of_twins(may_rescore), home, capacity),
         primary=candidates.primary,
         secondary=candidates.secondary,
         best=candidates.best,
     )
 
-    wanted = is_best_of_twins(candidates.may_enter & ~is_known)
+    wanted = is_best_of_twins(candidates.may_enter & is_usable & ~is_known)
     order = jnp.argsort(jnp.where(wanted, -score, jnp.inf))  # the best first, the unwanted last
     keep = jnp.where(
         buffer.is_used, jnp.where(buffer.from_dataset, jnp.inf, worth(buffer)), -jnp.inf
@@ -245,10 +266,12 @@ def admit(
         parent=put_all(buffer.parent, candidates.parent),
         generation=put_all(buffer.generation, candidates.generation),
         made_by=put(buffer.made_by, jnp.broadcast_to(candidates.made_by, count)),
+        average=put(buffer.average, jnp.zeros(count)),
         num_draws=buffer.num_draws,
         next_number=buffer.next_number + num_entered,
         num_admitted=buffer.num_admitted + num_entered,
         num_refused=buffer.num_refused + count - num_entered,
         num_evicted=buffer.num_evicted + (enters & ~is_free).sum(),
+        num_unusable=buffer.num_unusable + (~is_usable & ~is_known).sum(),
     )
     return after, jnp.full(count, capacity).at[order].set(slots)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from dred.config import MethodConfig, ScheduleConfig, TermConfig
-from dred.replay.buffer import Buffer
+from dred.replay.buffer import Buffer, are_finite
 
 Weights = Float[Array, " slot"]
 Support = Bool[Array, " slot"]
@@ -82,13 +82,17 @@ def scheduled(config: ScheduleConfig, progress: Float[Array, ""]) -> Float[Array
 def probabilities(
     buffer: Buffer, method: MethodConfig, eta: Float[Array, ""]
 ) -> Float[Array, " slot"]:
-    """P_Λ. Only scored levels can be drawn; a term without support leaves its share to others."""
-    known = buffer.is_used & buffer.is_scored
+    """P_Λ. Only scored levels can be drawn; a term without support leaves its share to others.
+
+    A level whose score is not finite counts as never scored.
+    """
+    known = buffer.is_used & buffer.is_scored & are_finite(buffer.primary, buffer.secondary)
     supports = {"buffer": known, "dataset": known & buffer.from_dataset}
 
     def term(config: TermConfig, score: Weights) -> Weights:
         support = supports[config.over]
-        weights = TRANSFORMS[config.transform](score, support, config.temperature)
+        safe = jnp.where(support, score, 0.0)
+        weights = TRANSFORMS[config.transform](safe, support, config.temperature)
         return normalise(weights, support)
 
     score_part = term(method.primary, buffer.primary)
@@ -128,6 +132,26 @@ def scaled_down(bits: UInt32[Array, ""], total: UInt32[Array, ""]) -> UInt32[Arr
     crossed, other = high * total_low, low * total_high
     carried = (crossed & 0xFFFF) + (other & 0xFFFF) + ((low * total_low) >> 16)
     return high * total_high + (crossed >> 16) + (other >> 16) + (carried >> 16)
+
+
+def averaged(
+    mean: Float[Array, " slot"], now: Float[Array, " slot"], count: Int[Array, ""], window: int
+) -> Float[Array, " slot"]:
+    """The running mean after one more value, the `count`th.
+
+        m ← m + (p − m) / min(count, window)
+
+    The plain mean at first; later the weight of old values falls by 1 − 1/window at each step.
+    """
+    return mean + (now - mean) / jnp.minimum(count, window)
+
+
+def average_probabilities(buffer: Buffer) -> Float[Array, " slot"]:
+    """P_Λ averaged over the last updates, for the levels that are in the buffer now.
+
+    One P_Λ says little: at T = 0.1 one level holds most of it, and another at the next update.
+    """
+    return normalise(jnp.where(buffer.is_used, buffer.average, 0.0), buffer.is_used)
 
 
 def effective_number(probability: Float[Array, " slot"]) -> Float[Array, ""]:

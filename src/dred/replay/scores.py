@@ -54,7 +54,8 @@ SCORES: dict[str, Score] = {
 class Results(eqx.Module):
     """How a rollout went in each level. Levels that were not played have no episodes."""
 
-    episodes: Int[Array, " level"]
+    episodes: Int[Array, " level"]  # that are counted
+    completed: Int[Array, " level"]  # those that ended: all that are counted, or none
     primary: Float[Array, " level"]  # score
     secondary: Float[Array, " level"]  # score
     best: Float[Array, " level"]  # highest return in this rollout; −∞ if not played
@@ -76,7 +77,9 @@ def judge(
     """Score every level of a rollout's world.
 
     Episodes that the end of the rollout cuts short do not count, except in levels where no other
-    ended: a level is never left without a score because its episodes are long.
+    ended: a level is never left without a score because its episodes are long. Such a result may be
+    a level's first, but does not replace another (see `record`): what a cut episode would still
+    have got is unknown, and counting it as nothing makes a mastered level look badly judged.
     """
     num_levels, level = best.shape[0], rollout.level
     length = level.shape[0]
@@ -123,6 +126,7 @@ def judge(
     primary, secondary = (of_levels(SCORES[name](trace)) for name in scores)
     return Results(
         episodes=episodes.astype(jnp.int32),
+        completed=completed.astype(jnp.int32),
         primary=primary,
         secondary=secondary,
         best=best_now,
@@ -133,8 +137,12 @@ def judge(
 
 
 def record(buffer: Buffer, results: Results) -> Buffer:
-    """New scores for the slots that were played."""
-    slots = jnp.where(results.episodes > 0, jnp.arange(buffer.capacity), buffer.capacity)
+    """New scores for the slots that were played.
+
+    [fidelity 65] A result of cut episodes alone may be a level's first score; it replaces none.
+    """
+    counts = (results.completed > 0) | ((results.episodes > 0) & ~buffer.is_scored)
+    slots = jnp.where(counts, jnp.arange(buffer.capacity), buffer.capacity)
     return rescore(
         buffer,
         slots,

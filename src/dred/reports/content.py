@@ -68,8 +68,8 @@ GAP_PANELS = (
     Row("gen_gap", "GenGap"),
     Row("shift_gap", "ShiftGap"),
     Row("jsd_distance", "Jensen–Shannon distance"),
-    Row("mutual_information", "I(L; b), nats"),
-    Row("gen_gap_bound", "Bound on GenGap from I(L; b)"),
+    Row("mutual_information", "Estimated I(L; b), nats"),
+    Row("gen_gap_bound", "Bound on GenGap from estimated I(L; b), D = 2"),
     Row("probe_accuracy", "Accuracy of the level classifier", percent=True),
 )
 REPLAYED_PANELS = (

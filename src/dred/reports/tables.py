@@ -170,11 +170,12 @@ class Row(NamedTuple):
 
 GAPS = (
     Row("gen_gap", "GenGap", lower_is_better=True),
-    Row("gen_gap_bound", "bound on GenGap"),
+    Row("gen_gap_bound", "bound on GenGap from estimated I(L; b), D = 2"),
     Row("shift_gap", "ShiftGap", lower_is_better=True, about_draws=True),
     Row("jsd_distance", "JSD (distance)", lower_is_better=True, about_draws=True),
     Row("jsd_divergence", "JSD (divergence)", lower_is_better=True, about_draws=True),
-    Row("mutual_information", "I(L; b), nats"),
+    Row("effective_levels_averaged", "effective number of levels in ShiftGap and JSD"),
+    Row("mutual_information", "estimated I(L; b), nats"),
     Row("probe_accuracy", "accuracy of the level classifier", percent=True),
 )
 REPLAYED = (

@@ -16,7 +16,7 @@ from dred.evaluation.evaluate import evaluate_compiled
 from dred.evaluation.gaps import gap_bound, gen_gap, level_information_compiled, shift_gap
 from dred.levels.dataset import LevelDataset
 from dred.levels.shift import shift_between
-from dred.replay.distribution import drawn_from
+from dred.replay.distribution import drawn_from, effective_number
 from dred.runs import Run
 from dred.training.saved import SavedBuffer, buffers_of, policies_of
 
@@ -56,10 +56,10 @@ def measure(
         return evaluate_compiled(network, environment, world, chosen, key=key_play).returned
 
     train = returns_in(dataset, jnp.arange(len(dataset)))
-    draw = drawn_from(jnp.asarray(saved.probability, jnp.float32))
+    draw = drawn_from(jnp.asarray(saved.average, jnp.float32))
     drawn = jax.vmap(draw)(jax.random.bits(key_draw, (len(dataset),)))
     under = returns_in(saved.levels, drawn)
-    weights = np.asarray(saved.probability, np.float64)
+    weights = np.asarray(saved.average, np.float64)
     shift = shift_between(saved.levels, dataset, first_weights=weights)
     information = level_information_compiled(
         network,
@@ -75,7 +75,9 @@ def measure(
         "shift_gap": float(shift_gap(under, jnp.ones_like(under), train)),
         "jsd_distance": shift.distance,
         "jsd_divergence": shift.divergence,
+        "effective_levels_averaged": float(effective_number(jnp.asarray(saved.average))),
         "mutual_information": float(information.nats),
+        "mutual_information_unfloored": float(information.unfloored),
         "probe_accuracy": float(information.accuracy),
         "gen_gap_bound": float(gap_bound(information.nats, len(dataset))),
     }

@@ -13,8 +13,7 @@ from dred.agents.probe import Information
 from dred.envs.view import World
 from dred.evaluation.evaluate import evaluate
 from dred.evaluation.gaps import level_information
-from dred.replay.distribution import drawn_from, probabilities
-from dred.training.phases import eta_of
+from dred.replay.distribution import average_probabilities, drawn_from
 from dred.training.state import Setup, TrainState, for_each_seed
 
 
@@ -37,11 +36,11 @@ def returns_in(
 def returns_drawn(
     states: TrainState, keys: Key[Array, " seed"], setup: Setup, count: int
 ) -> Float[Array, "seed 2"]:
-    """The same in so many levels drawn from P_Λ."""
+    """The same in so many levels drawn from P_Λ, averaged over the last updates."""
 
     def one_seed(state: TrainState, key: Array) -> Array:
         key_draw, key_play = jax.random.split(key)
-        weight = probabilities(state.buffer, setup.config.method, eta_of(state, setup))
+        weight = average_probabilities(state.buffer)
         slots = jax.vmap(drawn_from(weight))(jax.random.bits(key_draw, (count,)))
         world, network = state.buffer.levels.world, state.learner.network
         episodes = evaluate(network, setup.environment, world, slots, key=key_play)

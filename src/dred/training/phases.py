@@ -17,20 +17,22 @@ from dred.envs.view import World
 from dred.generators import GENERATORS, WITHOUT_PARENTS, Given, Material
 from dred.replay.buffer import (
     EMPTY,
+    MUTATED,
     NEVER,
+    NEW,
     Buffer,
     Candidates,
     admit,
     locate,
     note_draws,
 )
-from dred.replay.distribution import drawn_from, probabilities, scheduled
+from dred.replay.distribution import averaged, drawn_from, probabilities, scheduled
 from dred.replay.scores import Results, judge, record, scores_of
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
 
 
 class Played(eqx.Module):
-    """A rollout, its advantages, how it went in each level, and the buffer after it."""
+    """A rollout, its advantages, how it went in each level, and the buffer before or after it."""
 
     rollout: Rollout[Any]
     advantage: Float[Array, "time env"]
@@ -42,8 +44,9 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
     """Play levels of the buffer, a new draw from P_Λ for each episode."""
     del given
     key_begin, key_play = jax.random.split(key)
-    buffer, environment = state.buffer, setup.environment
-    draw = drawn_from(probabilities(buffer, setup.config.method, eta_of(state, setup)))
+    environment = setup.environment
+    chances = probabilities(state.buffer, setup.config.method, eta_of(state, setup))
+    buffer, draw = note_distribution(state, chances, setup), drawn_from(chances)
     slots = jax.vmap(draw)(jax.random.bits(key_begin, (setup.config.ppo.num_envs,)))
     world = buffer.levels.world
     played = play_and_judge(
@@ -64,8 +67,10 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
 def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
     """Play new levels, one for each agent for the whole rollout."""
     nobody = jnp.zeros(setup.config.ppo.num_envs, jnp.int32)
-    new = setup.config.method.new
-    return try_out(state, new, nobody, False, given=given, setup=setup, key=key)
+    played = try_out(state, NEW, nobody, given=given, setup=setup, key=key)
+    after = replace(state, buffer=played.buffer)
+    chances = probabilities(after.buffer, setup.config.method, eta_of(after, setup))
+    return replace(played, buffer=note_distribution(after, chances, setup))
 
 
 LEARN_ON: dict[str, Callable[..., Played]] = {"replay": replay, "new": try_new}
@@ -75,11 +80,15 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
     """Score those levels of the dataset that have no score yet, without learning."""
     num_envs, environment = setup.config.ppo.num_envs, setup.environment
 
-    def is_due(buffer: Buffer) -> Array:
-        return jnp.any(buffer.from_dataset & ~buffer.is_scored)
+    def is_waiting(buffer: Buffer, tried: Array) -> Array:
+        return buffer.from_dataset & ~buffer.is_scored & ~tried
 
-    def score_some(buffer: Buffer) -> Buffer:
-        waiting = buffer.from_dataset & ~buffer.is_scored
+    def is_due(now: tuple[Buffer, Array]) -> Array:
+        return is_waiting(*now).any()
+
+    def score_some(now: tuple[Buffer, Array]) -> tuple[Buffer, Array]:
+        buffer, tried = now
+        waiting = is_waiting(buffer, tried)
         order = jnp.argsort(~waiting, stable=True)  # those that wait come first
         slots = order[jnp.arange(num_envs) % jnp.maximum(waiting.sum(), 1)]
         played = play_and_judge(
@@ -92,9 +101,11 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
             setup=setup,
             key=jax.random.fold_in(key, buffer.is_scored.sum()),
         )
-        return record(buffer, played.results)
+        return record(buffer, played.results), tried.at[slots].set(True)
 
-    buffer = jax.lax.while_loop(is_due, score_some, state.buffer)
+    # Each is tried once, as a score that is not finite leaves a level without one.
+    start = (state.buffer, jnp.zeros(state.buffer.capacity, jnp.bool_))
+    buffer, _ = jax.lax.while_loop(is_due, score_some, start)
     return replace(state, buffer=buffer)
 
 
@@ -113,7 +124,7 @@ def explore(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray)
     def score_some(now: tuple[TrainState, Array]) -> tuple[TrainState, Array]:
         state, count = now
         key_now = jax.random.fold_in(key, 2 * count + 1)
-        played = try_out(state, method.new, nobody, False, given=given, setup=setup, key=key_now)
+        played = try_out(state, NEW, nobody, given=given, setup=setup, key=key_now)
         return replace(state, buffer=played.buffer), count + 1
 
     return jax.lax.while_loop(is_due, score_some, (state, jnp.zeros((), jnp.int32)))[0]
@@ -121,7 +132,6 @@ def explore(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray)
 
 def propose(
     state: TrainState,
-    generator: str,
     parents: Int[Array, " env"],
     *,
     given: Given,
@@ -129,16 +139,14 @@ def propose(
     key: PRNGKeyArray,
 ) -> TrainState:
     """Make levels from these slots, score them without learning, and admit the good ones."""
-    has_parents = generator not in WITHOUT_PARENTS
-    played = try_out(state, generator, parents, has_parents, given=given, setup=setup, key=key)
+    played = try_out(state, MUTATED, parents, given=given, setup=setup, key=key)
     return replace(state, buffer=played.buffer)
 
 
 def try_out(
     state: TrainState,
-    generator: str,
+    made_by: int,
     parents: Int[Array, " env"],
-    has_parents: bool,
     *,
     given: Given,
     setup: Setup,
@@ -147,6 +155,8 @@ def try_out(
     """Make levels, play each for a whole rollout, and admit those that may enter."""
     key_make, key_play = jax.random.split(key)
     buffer, method = state.buffer, setup.config.method
+    generator = makers_of(method)[made_by]
+    has_parents = made_by == MUTATED and generator not in WITHOUT_PARENTS
     material = Material(given, jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level))
     made = store(setup, GENERATORS[generator](material, method, key_make))
     optimal = optimal_returns_of(setup, made)
@@ -168,10 +178,11 @@ def try_out(
         best=results.best,
         optimal=optimal,
         is_scored=results.episodes > 0,
+        is_complete=results.completed > 0,
         may_enter=results.solved | (method.admit == "all"),
         parent=jnp.where(has_parents, buffer.number[parents], EMPTY),
         generation=jnp.where(has_parents, buffer.generation[parents] + 1, 0),
-        made_by=jnp.int32(1 + list(GENERATORS).index(generator)),
+        made_by=jnp.int32(made_by),
         birth=state.num_updates,
     )
     eta = eta_of(state, setup)
@@ -231,6 +242,18 @@ def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"
     best, slots = jax.lax.top_k(ease, min(num_parents, ease.shape[0]))
     num_played = jnp.maximum((best > -jnp.inf).sum(), 1)
     return slots[jnp.arange(count) % num_played]
+
+
+def makers_of(method: MethodConfig) -> tuple[str, str, str]:
+    """What the numbers in `made_by` mean, in the order of FROM_DATASET, NEW and MUTATED."""
+    return ("dataset", method.new, method.after)
+
+
+def note_distribution(state: TrainState, chances: Float[Array, " slot"], setup: Setup) -> Buffer:
+    """The buffer of a state, with P_Λ as it is now taken into its running mean."""
+    count, window = state.num_updates + 1, setup.config.average_window
+    average = averaged(state.buffer.average, chances, count, window)
+    return eqx.tree_at(lambda b: b.average, state.buffer, average)
 
 
 def eta_of(state: TrainState, setup: Setup) -> Float[Array, ""]:

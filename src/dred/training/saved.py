@@ -1,10 +1,12 @@
 """What a run has saved: its networks and its buffers of levels."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,11 +16,10 @@ from dred import checkpoint
 from dred.agents.network import ActorCritic
 from dred.agents.ppo import Learner
 from dred.errors import CheckpointError
-from dred.generators import GENERATORS
 from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.replay.buffer import Buffer
-from dred.replay.distribution import probabilities, scheduled
+from dred.replay.distribution import average_probabilities, probabilities, scheduled
 from dred.runs import Run
 from dred.training.state import new_learner, new_setup, run_key
 
@@ -65,6 +66,7 @@ class SavedBuffer(NamedTuple):
     parent: Int[np.ndarray, " level"]  # number of the level it was made from, or −1
     generation: Int[np.ndarray, " level"]
     birth: Int[np.ndarray, " level"]  # updates done when it was admitted
+    average: Float[np.ndarray, " level"]  # probability, averaged over the last updates
 
 
 def buffers_of(run: Run) -> list[SavedBuffer]:
@@ -72,23 +74,52 @@ def buffers_of(run: Run) -> list[SavedBuffer]:
     arrays = checkpoint.read_latest(run.checkpoints)
     if arrays is None:
         raise nothing_saved(run)
+    makers = makers_in(arrays)
     by_path = {name.lstrip("0123456789"): array for name, array in arrays.items()}
-    columns = [field.name for field in dataclasses.fields(Buffer) if field.name != "levels"]
     saved: list[SavedBuffer] = []
     for index in range(len(run.seeds)):
         level = Level(*(by_path[f".buffer.levels.level.{part}"][index] for part in Level._fields))
-        known: dict[str, Any] = {name: by_path[f".buffer.{name}"][index] for name in columns}
-        buffer = Buffer(levels=level, **jax.tree.map(jnp.asarray, known))
+        buffer = buffer_in(by_path, index, level)
         progress = by_path[".num_updates"][index] / run.config.num_updates
         eta = scheduled(run.config.method.eta, jnp.asarray(progress))
         eta = eta * by_path.get(".eta_scale", np.ones(index + 1))[index]
-        weight = np.asarray(probabilities(buffer, run.config.method, eta))
-        saved.append(in_order(buffer, level, weight))
+        weight = probabilities(buffer, run.config.method, eta)
+        if ".buffer.average" not in by_path:
+            buffer = eqx.tree_at(lambda b: b.average, buffer, weight)
+        saved.append(in_order(buffer, level, np.asarray(weight), makers))
     return saved
 
 
+def buffer_in(arrays: checkpoint.Arrays, index: int, level: Level) -> Buffer:
+    """The buffer of one seed. Columns that older checkpoints do not have are zeros."""
+    columns = [field.name for field in dataclasses.fields(Buffer) if field.name != "levels"]
+    there = {name: arrays.get(f".buffer.{name}") for name in columns}
+    blank = np.zeros(len(level.tiles), np.float32)
+    known: dict[str, Any] = {
+        name: jnp.asarray(blank if column is None else column[index])
+        for name, column in there.items()
+    }
+    if there["num_unusable"] is None:
+        known["num_unusable"] = jnp.zeros((), jnp.int32)
+    return Buffer(levels=level, **known)
+
+
+# Until checkpoints named them, numbers were places in the list of generators, which was this.
+FORMER_MAKERS = ("dataset", "random", "empty", "edits", "vae", "resample")
+
+
+def makers_in(arrays: checkpoint.Arrays) -> tuple[str, ...]:
+    """What the numbers in `made_by` mean, as the checkpoint itself says."""
+    return tuple(map(str, arrays["makers"])) if "makers" in arrays else FORMER_MAKERS
+
+
 def in_order(
-    buffer: Buffer, level: Level, weight: Float[np.ndarray, " slot"], *, most: int | None = None
+    buffer: Buffer,
+    level: Level,
+    weight: Float[np.ndarray, " slot"],
+    makers: Sequence[str],
+    *,
+    most: int | None = None,
 ) -> SavedBuffer:
     """The slots with a level, the likeliest first, and at most so many."""
     order = np.argsort(-weight, kind="stable")
@@ -97,9 +128,10 @@ def in_order(
     def pick(column: Any) -> Any:  # noqa: ANN401  (an array)
         return np.asarray(column)[order]
 
-    makers = np.array(["dataset", *GENERATORS])[pick(buffer.made_by)]
     return SavedBuffer(
-        levels=LevelDataset(*(pick(part) for part in level), structure=makers),
+        levels=LevelDataset(
+            *(pick(part) for part in level), structure=np.array(makers)[pick(buffer.made_by)]
+        ),
         probability=weight[order],
         score=pick(buffer.primary),
         best=pick(buffer.best),
@@ -107,6 +139,7 @@ def in_order(
         parent=pick(buffer.parent),
         generation=pick(buffer.generation),
         birth=pick(buffer.birth),
+        average=pick(average_probabilities(buffer)),
     )
 
 

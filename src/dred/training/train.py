@@ -24,6 +24,7 @@ from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.runs import Run, now
 from dred.training.measure import information_about, returns_drawn, returns_in
+from dred.training.phases import makers_of
 from dred.training.saved import in_order, save_levels
 from dred.training.state import (
     Metrics,
@@ -100,6 +101,8 @@ class Trainer:
             name: prepare(spread(levels, self.config.evaluate_levels).levels)
             for name, levels in sets.items()
         }
+        self.makers = makers_of(self.config.method)
+        self.warned: set[int] = set()  # seeds whose scores were not all finite, once it was said
         self.seconds = 0.0
 
     @property
@@ -116,6 +119,7 @@ class Trainer:
                 self.say(warning)
         self.run.cut_metrics(self.num_updates)
         rows = self.run.metrics()
+        self.warned = {row["seed"] for row in rows if row.get("unusable_scores")}
         self.seconds = float(rows[-1]["seconds"]) if rows else 0.0
 
     def train(self, *, tell: Callable[[Progress], None] = lambda _: None) -> None:
@@ -154,6 +158,7 @@ class Trainer:
             self._keep_levels(weights)
         if is_due and config.drift_limit:
             self._guard(rows)
+        self._warn_of_unusable_scores(rows)
         self.run.append_metrics(rows)
         self.track(rows)
         if is_last or passes(before, after, config.checkpoint_every):
@@ -216,6 +221,7 @@ class Trainer:
         bound = gap_bound(found.nats, world.start.shape[0])
         for index, row in enumerate(rows):
             row["mutual_information"] = float(found.nats[index])
+            row["mutual_information_unfloored"] = float(found.unfloored[index])
             row["probe_accuracy"] = float(found.accuracy[index])
             row["gen_gap_bound"] = float(bound[index])
 
@@ -239,17 +245,32 @@ class Trainer:
         if self.config.drift_lowers_eta:
             self.states = eqx.tree_at(lambda s: s.eta_scale, self.states, jnp.asarray(scale))
 
+    def _warn_of_unusable_scores(self, rows: list[dict[str, Any]]) -> None:
+        """Say once that scores were not finite."""
+        for row in rows:
+            if row["unusable_scores"] and row["seed"] not in self.warned:
+                self.warned.add(row["seed"])
+                self.say(
+                    f"update {row['update']}, seed {row['seed']}: {row['unusable_scores']} scores "
+                    "of levels were not finite and were not used; these levels keep the scores "
+                    "they had, if any. The critic may have diverged: look at loss/value, and try "
+                    "a smaller learning rate."
+                )
+
     def _keep_levels(self, weights: Float[np.ndarray, "seed slot"]) -> None:
         """Write the levels that are likeliest to be replayed now."""
         for index, seed in enumerate(self.run.seeds):
             buffer = buffer_of(self.states, index)
-            likeliest = in_order(buffer, buffer.levels.level, weights[index], most=KEPT_LEVELS)
+            likeliest = in_order(
+                buffer, buffer.levels.level, weights[index], self.makers, most=KEPT_LEVELS
+            )
             name = f"update-{self.num_updates:08d}-seed-{seed}.npz"
             save_levels(self.run.path / "levels" / name, likeliest)
 
     def _save(self) -> None:
         path = checkpoint.path_of(self.run.checkpoints, self.num_updates)
-        checkpoint.save(path, self.states, keep=self.config.keep_checkpoints)
+        names: checkpoint.Arrays = {"makers": np.array(self.makers)}
+        checkpoint.save(path, self.states, keep=self.config.keep_checkpoints, beside=names)
 
 
 @contextmanager

@@ -34,5 +34,5 @@ def update(
     after = replace(state, learner=learner, buffer=played.buffer, num_updates=state.num_updates + 1)
     if method.after != "none":
         parents = easiest(played.results, method.num_parents, ppo.num_envs)
-        after = propose(after, method.after, parents, given=given, setup=setup, key=key_propose)
+        after = propose(after, parents, given=given, setup=setup, key=key_propose)
     return after, Metrics.of(played.rollout, losses)

@@ -11,7 +11,7 @@ from dred.levels.level import Level
 from dred.levels.metrics import level_metrics
 from dred.levels.shift import histogram_of, jensen_shannon
 from dred.replay.buffer import Buffer
-from dred.replay.distribution import effective_number, probabilities
+from dred.replay.distribution import average_probabilities, effective_number, probabilities
 from dred.training.phases import eta_of
 from dred.training.state import Setup, TrainState
 
@@ -36,7 +36,10 @@ def describe_buffers(
     *,
     in_detail: bool,
 ) -> list[dict[str, Any]]:
-    """A row per seed: what can be said at a glance, and in detail what takes a look at levels."""
+    """A row per seed: what can be said at a glance, and in detail what takes a look at levels.
+
+    The former is about P_Λ as it is now, the latter about its mean over the last updates.
+    """
     etas = np.asarray(jax.vmap(lambda state: eta_of(state, setup))(states))
     rows: list[dict[str, Any]] = []
     for index, weight in enumerate(weights):
@@ -44,7 +47,9 @@ def describe_buffers(
         row = at_a_glance(buffer, weight)
         row["eta"] = float(etas[index])
         if in_detail:
-            row |= look_closely(buffer.levels.level, weight, dataset)
+            average = np.asarray(average_probabilities(buffer))
+            row["effective_levels_averaged"] = float(effective_number(jnp.asarray(average)))
+            row |= look_closely(buffer.levels.level, average, dataset)
         rows.append(row)
     return rows
 
@@ -71,6 +76,7 @@ def at_a_glance(buffer: Buffer, weight: Float[np.ndarray, " slot"]) -> dict[str,
         "admitted": int(buffer.num_admitted),
         "refused": int(buffer.num_refused),
         "evicted": int(buffer.num_evicted),
+        "unusable_scores": int(buffer.num_unusable),
     }
 
 
