@@ -15,10 +15,10 @@ from dred.config import MethodConfig, ScheduleConfig, TermConfig
 from dred.errors import ConfigError
 from dred.replay.buffer import EMPTY, new_buffer, note_draws
 from dred.replay.distribution import (
-    by_power,
-    by_rank,
     average_probabilities,
     averaged,
+    by_power,
+    by_rank,
     drawn_from,
     effective_number,
     probabilities,
