@@ -1,7 +1,21 @@
 """Settings of JAX itself."""
 
+import contextlib
 import os
 from pathlib import Path
+
+
+def use_devices(count: int = 0) -> int:
+    """Let a CPU show itself as so many devices, 0 for one for each core; tells how many there are.
+
+    It has no effect on a process in which JAX has been used, nor on accelerators.
+    """
+    import jax
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with contextlib.suppress(RuntimeError):  # it has been used
+        jax.config.update("jax_num_cpu_devices", count or cores or 1)
+    return jax.device_count()
 
 
 def keep_compiled_programs() -> None:

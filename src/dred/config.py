@@ -150,7 +150,10 @@ class PPOConfig:
     epochs: int = 5
     """Passes over what was played."""
     num_minibatches: int = 1
-    """Pieces of each pass. Must divide `num_envs`, so that sequences can stay whole."""
+    """Pieces of each pass. Must divide the number of segments."""
+    segment_length: int = 0
+    """Steps of the segments into which sequences are cut for learning, each beginning with the
+    memory the agent had there when it played. Must divide `num_steps`; 0 for whole sequences."""
     learning_rate: float = 1e-4
     """Of Adam."""
     final_learning_rate: float = 1.0
@@ -183,15 +186,30 @@ class PPOConfig:
         """Steps of all agents between two times of learning."""
         return self.num_envs * self.num_steps
 
+    @property
+    def num_segments(self) -> int:
+        """Segments of all agents from which to learn."""
+        return self.num_envs * (self.num_steps // (self.segment_length or self.num_steps))
+
     def __post_init__(self) -> None:
         need_one(self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size")
-        if self.num_envs % self.num_minibatches:
+        if self.segment_length < 0 or self.num_steps % (self.segment_length or self.num_steps):
             raise ConfigError(
-                f"num_minibatches (={self.num_minibatches}) must divide num_envs "
-                f"(={self.num_envs}), so that sequences stay whole."
+                f"segment_length (={self.segment_length}) must divide num_steps "
+                f"(={self.num_steps}), or be 0 for whole sequences."
+            )
+        if self.num_segments % self.num_minibatches:
+            raise ConfigError(
+                f"num_minibatches (={self.num_minibatches}) must divide the number of segments "
+                f"(={self.num_segments}: num_envs × num_steps / segment_length)."
             )
         if self.cpu_piece < 0:
             raise ConfigError(f"cpu_piece (={self.cpu_piece}) must be 0 or more.")
+
+    def can_spread(self, devices: int) -> bool:
+        """Whether agents and minibatches can be shared out equally to so many devices."""
+        minibatch = self.num_segments // self.num_minibatches
+        return self.num_envs % devices == 0 and minibatch % devices == 0
 
     def check_piece(self, minibatch: int) -> None:
         """Stop if pieces do not make up a minibatch of this size."""
@@ -392,6 +410,9 @@ class TrainConfig:
     """Where levels come from."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """How the agent plays and learns."""
+    devices: int = 1
+    """Devices over which the agents are spread: cores of a CPU, or accelerators. Another number
+    gives the same results but for rounding, which in time makes another run of it."""
     num_updates: int = 27_000
     """How often it learns."""
     chunk: int = 10
@@ -419,8 +440,13 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "num_updates", "chunk", "checkpoint_every", "keep_checkpoints")
-        need_one(self, "average_window")
-        self.ppo.check_piece(self.ppo.num_envs // self.ppo.num_minibatches)
+        need_one(self, "average_window", "devices")
+        if not self.ppo.can_spread(self.devices):
+            raise ConfigError(
+                f"devices (={self.devices}) must divide the agents (={self.ppo.num_envs}) and the "
+                f"segments of a minibatch (={self.ppo.num_segments // self.ppo.num_minibatches})."
+            )
+        self.ppo.check_piece(self.ppo.num_segments // self.ppo.num_minibatches)
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 

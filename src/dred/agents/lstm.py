@@ -75,15 +75,22 @@ class LSTM(eqx.Module):
         return remember(gates, memory.cell)[0]
 
     def over_time(
-        self, inputs: Float[Array, "time env input"], begins: Bool[Array, "time env"]
+        self,
+        inputs: Float[Array, "time env input"],
+        begins: Bool[Array, "time env"],
+        memory: Memory | None = None,
     ) -> Float[Array, "time env hidden"]:
-        """The hidden states over time; memory is empty at first and wherever an episode begins."""
+        """The hidden states over time.
+
+        The memory before the first step, empty if none is given, is lost where an episode begins.
+        """
         num_steps, num_envs, size = inputs.shape
         scale = half_of_sigmoids(self.hidden_size)
         flat = inputs.reshape(num_steps * num_envs, size) @ (self.input_weight * scale)
         z = (flat + self.bias * scale).reshape(num_steps, num_envs, -1)
         keeps = jnp.where(begins, 0.0, 1.0)
-        return recur(z, self.recurrent_weight * scale, keeps)
+        first = self.empty(num_envs) if memory is None else memory
+        return recur(z, self.recurrent_weight * scale, keeps, first)
 
 
 def new_lstm(input_size: int, hidden_size: int, *, key: PRNGKeyArray) -> LSTM:
@@ -130,9 +137,10 @@ def recur(
     z: Float[Array, "time env gates"],
     weight: Float[Array, "hidden gates"],
     keeps: Float[Array, "time env"],
+    memory: Memory,
 ) -> Float[Array, "time env hidden"]:
     """The recurrent part of the pass: the input's share of z in, hidden states out."""
-    return _recur_forwards(z, weight, keeps)[0]
+    return _recur_forwards(z, weight, keeps, memory)[0]
 
 
 class Piece(NamedTuple):
@@ -147,6 +155,7 @@ Kept = tuple[
     tuple[Piece, ...],
     Float[Array, "hidden gates"],
     Float[Array, "time env"],
+    Memory,
 ]
 
 
@@ -154,6 +163,7 @@ def _recur_forwards(
     z: Float[Array, "time env gates"],
     weight: Float[Array, "hidden gates"],
     keeps: Float[Array, "time env"],
+    memory: Memory,
 ) -> tuple[Float[Array, "time env hidden"], Kept]:
     count = pieces_of(z.shape[1])
 
@@ -169,27 +179,28 @@ def _recur_forwards(
             cells, *(jnp.split(whole, count) for whole in (z_t, product, keep)), strict=True
         ):
             gates = open_gates(z_some + product_some)
-            memory, _ = remember(gates, cell * keep_some)
-            memories.append(memory)
-            pieces.append(Piece(memory.cell, jnp.concatenate(gates, axis=-1)))
-        hidden = jnp.concatenate([memory.hidden for memory in memories])
-        return (hidden, [memory.cell for memory in memories]), (hidden, tuple(pieces))
+            after, _ = remember(gates, cell * keep_some)
+            memories.append(after)
+            pieces.append(Piece(after.cell, jnp.concatenate(gates, axis=-1)))
+        hidden = jnp.concatenate([after.hidden for after in memories])
+        return (hidden, [after.cell for after in memories]), (hidden, tuple(pieces))
 
-    nothing = jnp.zeros((z.shape[1], weight.shape[0]))
-    begun = (nothing, jnp.split(nothing, count))
+    begun = (memory.hidden, jnp.split(memory.cell, count))
     _, (hidden, pieces) = jax.lax.scan(step, begun, (z, keeps))
-    return hidden, (hidden, pieces, weight, keeps)
+    return hidden, (hidden, pieces, weight, keeps, memory)
 
 
 def _recur_backwards(
     kept: Kept, hidden_grad: Float[Array, "time env hidden"]
-) -> tuple[Array, Array, Array]:
-    """Gradients with respect to z, the weight, and (none) the mask."""
-    hidden, pieces, weight, keeps = kept
+) -> tuple[Array, Array, Array, Memory]:
+    """Gradients with respect to z, the weight, (none) the mask, and the first memory."""
+    hidden, pieces, weight, keeps, memory = kept
     count = len(pieces)
     cells_before = tuple(
-        _one_earlier(piece.cell, some)
-        for piece, some in zip(pieces, jnp.split(keeps, count, axis=1), strict=True)
+        _one_earlier(piece.cell, first, some)
+        for piece, first, some in zip(
+            pieces, jnp.split(memory.cell, count), jnp.split(keeps, count, axis=1), strict=True
+        )
     )
     transposed = weight.T
 
@@ -225,10 +236,11 @@ def _recur_backwards(
     nothing = jnp.zeros_like(hidden[0])
     ended = (nothing, jnp.split(nothing, count))
     inputs = (hidden_grad, pieces, cells_before, keeps)
-    _, d_z = jax.lax.scan(step, ended, inputs, reverse=True)
+    (d_first, d_cells), d_z = jax.lax.scan(step, ended, inputs, reverse=True)
     size = weight.shape[0]
-    hidden_before = _one_earlier(hidden, keeps).reshape(-1, size)
-    return d_z, hidden_before.T @ d_z.reshape(-1, 4 * size), jnp.zeros_like(keeps)
+    hidden_before = _one_earlier(hidden, memory.hidden, keeps).reshape(-1, size)
+    d_weight = hidden_before.T @ d_z.reshape(-1, 4 * size)
+    return d_z, d_weight, jnp.zeros_like(keeps), Memory(d_first, jnp.concatenate(d_cells))
 
 
 def pieces_of(num_envs: int) -> int:
@@ -237,10 +249,12 @@ def pieces_of(num_envs: int) -> int:
 
 
 def _one_earlier(
-    over_time: Float[Array, "time env hidden"], keeps: Float[Array, "time env"]
+    over_time: Float[Array, "time env hidden"],
+    first: Float[Array, "env hidden"],
+    keeps: Float[Array, "time env"],
 ) -> Float[Array, "time env hidden"]:
     """What each step received from the one before: nothing where an episode began."""
-    shifted = jnp.concatenate([jnp.zeros_like(over_time[:1]), over_time[:-1]])
+    shifted = jnp.concatenate([first[None], over_time[:-1]])
     return shifted * keeps[:, :, None]
 
 

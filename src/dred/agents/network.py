@@ -81,9 +81,9 @@ class ActorCritic(eqx.Module):
         memory = self.lstm.step(memory, self.features(view))
         return memory, self.judge(memory.hidden)
 
-    def over_time(self, views: View, begins: Bool[Array, "time env"]) -> Judgement:
-        """All steps of a batch of agents, from empty memories; see `LSTM.over_time`."""
-        return self.judge(self.lstm.over_time(self.features(views), begins))
+    def over_time(self, views: View, begins: Bool[Array, "time env"], memory: Memory) -> Judgement:
+        """All steps of a batch of agents, from their first memories; see `LSTM.over_time`."""
+        return self.judge(self.lstm.over_time(self.features(views), begins, memory))
 
 
 def one_hot(index: Int[Array, "*batch"], size: int) -> Float[Array, "*batch size"]:

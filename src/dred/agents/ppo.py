@@ -1,15 +1,20 @@
-"""Proximal policy optimisation (Schulman et al. 2017), for whole sequences.
+"""Proximal policy optimisation (Schulman et al. 2017), for sequences.
 
-For an agent without a memory, a rollout may also be given as that of many agents for one step.
+A rollout is cut along time into segments; each begins with the memory that its agent had there
+when it played, as a constant, and minibatches are drawn from all segments. With one segment for
+each agent, sequences stay whole, as in the paper. For an agent without a memory, a rollout may also
+be given as that of many agents for one step.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.advantage import advantages
@@ -17,6 +22,7 @@ from dred.agents.categorical import entropy, log_prob
 from dred.agents.network import Judgement
 from dred.agents.play import Rollout
 from dred.config import PPOConfig
+from dred.devices import BY_AGENT, SHARED, averaged_over_devices, spread
 
 NetworkT = TypeVar("NetworkT", bound="Judge")
 
@@ -25,8 +31,16 @@ NetworkT = TypeVar("NetworkT", bound="Judge")
 class Judge(Protocol):
     """A network that can learn: it judges all steps of a batch of agents."""
 
-    def over_time(self, views: Any, begins: Bool[Array, "time env"]) -> Judgement:  # noqa: ANN401
-        """Policy and value at each step, from what was seen; `begins` is where episodes begin."""
+    def over_time(
+        self,
+        views: Any,  # noqa: ANN401  (whatever the environment shows)
+        begins: Bool[Array, "time env"],
+        memory: Any,  # noqa: ANN401  (whatever the network remembers)
+    ) -> Judgement:
+        """Policy and value at each step, from what was seen and the memory before the first.
+
+        `begins` is where episodes begin.
+        """
         ...
 
 
@@ -104,18 +118,65 @@ def value_loss(
     return 0.5 * jnp.maximum((value - target) ** 2, (near - target) ** 2).mean()
 
 
-def loss_of(
-    network: Judge,
-    rollout: Rollout[Any],
-    advantage: Float[Array, "time env"],
-    target: Float[Array, "time env"],
-    config: PPOConfig,
-) -> tuple[Float[Array, ""], Losses]:
-    """The whole loss on some of the agents: policy + c_v · value − c_e · entropy."""
-    judged = network.over_time(rollout.view, rollout.begins)
-    log_ratio = log_prob(judged.logits, rollout.action) - rollout.log_prob
-    policy = policy_loss(log_ratio, advantage, clip=config.clip)
-    value = value_loss(judged.value, rollout.value[:-1], target, clip=config.clip)
+class Segments(eqx.Module):
+    """What there is to learn from: pieces of sequences, each with the memory before it."""
+
+    view: Any  # leaves [time, segment, …]
+    begins: Bool[Array, "time segment"]
+    action: Int[Array, "time segment"]
+    log_prob: Float[Array, "time segment"]  # when the action was chosen
+    value: Float[Array, "time segment"]  # expected then
+    advantage: Float[Array, "time segment"]  # normalised
+    target: Float[Array, "time segment"]  # of the value
+    memory: Any  # leaves [segment, …]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.begins.shape[1]
+
+    def pick(self, some: Int[Array, " some"]) -> "Segments":
+        """Some of them, in this order."""
+        if some.shape[0] == self.count:
+            return self  # order does not matter in a mean over all
+        over_time = jax.tree.map(
+            lambda leaf: jnp.take(leaf, some, axis=1), replace(self, memory=None)
+        )
+        memory = jax.tree.map(lambda leaf: leaf[some], self.memory)
+        return replace(over_time, memory=memory)
+
+
+def cut(
+    rollout: Rollout[Any], advantage: Float[Array, "time env"], segment_length: int
+) -> Segments:
+    """A rollout as segments of this length, 0 for one for each agent."""
+    length = segment_length or advantage.shape[0]
+
+    def fold(leaf: Array) -> Array:
+        """[time, env, …] as [time of a segment, segment, …]."""
+        pieces = leaf.reshape(-1, length, *leaf.shape[1:]).swapaxes(0, 1)
+        return pieces.reshape(length, -1, *leaf.shape[2:])
+
+    value = rollout.value[:-1]
+    over_time = (
+        rollout.view,
+        rollout.begins,
+        rollout.action,
+        rollout.log_prob,
+        value,
+        normalise(advantage),
+        advantage + value,
+    )
+    memory = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), rollout.memory)
+    return Segments(*jax.tree.map(fold, over_time), memory=jax.lax.stop_gradient(memory))
+
+
+def loss_of(network: Judge, some: Segments, config: PPOConfig) -> tuple[Float[Array, ""], Losses]:
+    """The whole loss on some segments: policy + c_v · value − c_e · entropy."""
+    judged = network.over_time(some.view, some.begins, some.memory)
+    log_ratio = log_prob(judged.logits, some.action) - some.log_prob
+    policy = policy_loss(log_ratio, some.advantage, clip=config.clip)
+    value = value_loss(judged.value, some.value, some.target, clip=config.clip)
     randomness = entropy(judged.logits).mean()
     total = policy + config.value_coefficient * value - config.entropy_coefficient * randomness
     ratio = jnp.exp(log_ratio)
@@ -132,26 +193,27 @@ def learn(
     config: PPOConfig,
     optimiser: optax.GradientTransformation,
     *,
+    mesh: Mesh | None = None,
     key: PRNGKeyArray,
 ) -> tuple[Learner[NetworkT], Losses]:
-    """Several passes over a rollout, each in pieces of whole sequences; the last pass's losses."""
-    target = advantage + rollout.value[:-1]
-    weighed = normalise(advantage)
-    num_envs = advantage.shape[1]
+    """Several passes over a rollout, each in minibatches of segments; the last pass's losses."""
+    segments = cut(rollout, advantage, config.segment_length)
     piece = config.cpu_piece if jax.default_backend() == "cpu" else 0
 
-    def gradient_on(network: NetworkT, envs: Int[Array, " some"]) -> tuple[NetworkT, Losses]:
-        def pick(part: Array) -> Array:
-            return part if envs.shape[0] == num_envs else jnp.take(part, envs, axis=1)
+    def gradient_on(
+        network: NetworkT, segments: Segments, some: Int[Array, " some"]
+    ) -> tuple[NetworkT, Losses]:
+        def on_part(part: Int[Array, " part"]) -> tuple[NetworkT, Losses]:
+            return jax.grad(loss_of, has_aux=True)(network, segments.pick(part), config)
 
-        some = jax.tree.map(pick, rollout)
-        grad = jax.grad(loss_of, has_aux=True)
-        return grad(network, some, pick(weighed), pick(target), config)
+        return averaged_over_devices(in_pieces(on_part, some, piece), mesh)
+
+    gradient_by_all = spread(gradient_on, mesh, takes=(SHARED, SHARED, BY_AGENT), gives=SHARED)
 
     def on_some(
-        learner: Learner[NetworkT], envs: Int[Array, " some"]
+        learner: Learner[NetworkT], some: Int[Array, " some"]
     ) -> tuple[Learner[NetworkT], Losses]:
-        gradient, losses = in_pieces(lambda part: gradient_on(learner.network, part), envs, piece)
+        gradient, losses = gradient_by_all(learner.network, segments, some)
         norm = optax.tree.norm(gradient)
         parameters = cast(Any, learner.network)  # any pytree, though optax's types say otherwise
         changes, state = optimiser.update(gradient, learner.optimiser, parameters)
@@ -160,7 +222,7 @@ def learn(
         return Learner(network, state), losses
 
     def epoch(learner: Learner[NetworkT], key: PRNGKeyArray) -> tuple[Learner[NetworkT], Losses]:
-        order = jax.random.permutation(key, num_envs).reshape(config.num_minibatches, -1)
+        order = jax.random.permutation(key, segments.count).reshape(config.num_minibatches, -1)
         learner, losses = jax.lax.scan(on_some, learner, order)
         return learner, jax.tree.map(lambda loss: loss.mean(), losses)
 
@@ -169,12 +231,12 @@ def learn(
 
 
 def in_pieces(
-    function: Callable[[Int[Array, " part"]], Any], envs: Int[Array, " some"], size: int
+    function: Callable[[Int[Array, " part"]], Any], some: Int[Array, " some"], size: int
 ) -> Any:  # noqa: ANN401  (what the function gives)
     """The mean of what a function gives for parts of this size, one after the other; 0: for all."""
-    if size in (0, envs.shape[0]):
-        return function(envs)
-    parts = envs.reshape(-1, size)
+    if size in (0, some.shape[0]):
+        return function(some)
+    parts = some.reshape(-1, size)
     zero = jax.tree.map(
         lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(function, parts[0])
     )

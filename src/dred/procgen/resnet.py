@@ -87,9 +87,13 @@ class ResNet(eqx.Module):
         return Judgement(self.actor(features), self.critic(features)[..., 0])
 
     def over_time(
-        self, views: UInt8[Array, "time env 64 64 3"], begins: Bool[Array, "time env"]
+        self,
+        views: UInt8[Array, "time env 64 64 3"],
+        begins: Bool[Array, "time env"],
+        memory: None = None,
     ) -> Judgement:
         """All steps of a batch of agents; without a memory, where episodes begin is all one."""
+        del memory
         features = self.features(views.reshape(-1, *views.shape[2:]))
         return self.judge(features.reshape(*begins.shape, -1))
 

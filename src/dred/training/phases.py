@@ -220,8 +220,10 @@ def play_and_judge(
         world,
         begun,
         length=ppo.num_steps,
+        segment_length=ppo.segment_length,
         restart=restart,
         value_ends=ppo.bootstrap,
+        mesh=setup.mesh,
         key=key_play,
     )
     advantage = estimate_advantages(rollout, ppo)

@@ -7,12 +7,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from dred.agents.network import ActorCritic, new_network
 from dred.agents.play import Rollout
 from dred.agents.ppo import Learner, Losses, make_optimiser
 from dred.config import TrainConfig
+from dred.devices import mesh_of
 from dred.envs.gridworld import Gridworld
 from dred.envs.optimal import optimal_returns
 from dred.envs.view import World
@@ -62,16 +64,18 @@ class Metrics(eqx.Module):
 
 
 class Setup(eqx.Module):
-    """What does not change during a run: settings, environment and optimiser."""
+    """What does not change during a run: settings, environment, optimiser and devices."""
 
     config: TrainConfig = eqx.field(static=True)
     environment: Gridworld = eqx.field(static=True)
     optimiser: optax.GradientTransformation = eqx.field(static=True)
+    mesh: Mesh | None = eqx.field(static=True, default=None)
 
 
 def new_setup(config: TrainConfig) -> Setup:
     """The fixed parts of a run."""
-    return Setup(config, Gridworld(), make_optimiser(config.ppo, config.num_updates))
+    optimiser = make_optimiser(config.ppo, config.num_updates)
+    return Setup(config, Gridworld(), optimiser, mesh_of(config.devices))
 
 
 def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[ActorCritic]:

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Key
 
 from dred import checkpoint
 from dred.config import TrainConfig
+from dred.devices import placed
 from dred.evaluation.gaps import gap_bound
 from dred.generators import Given
 from dred.levels.dataset import LevelDataset
@@ -95,7 +96,7 @@ class Trainer:
         prepare = self.setup.environment.prepare
         levels = Level(*(jnp.asarray(part) for part in dataset.levels))
         self.given = Given(levels, model)
-        self.states = new_states(self.setup, levels, run.seeds)
+        self.states = placed(new_states(self.setup, levels, run.seeds), self.setup.mesh)
         sets = {"train": dataset, **({} if held_out is None else {"test": held_out})}
         self.suites = {
             name: prepare(spread(levels, self.config.evaluate_levels).levels)
@@ -114,7 +115,8 @@ class Trainer:
         """Go on from the newest checkpoint that is whole, if there is one."""
         found = checkpoint.load_latest(self.run.checkpoints, self.states)
         if found is not None:
-            self.states, warnings = found
+            states, warnings = found
+            self.states = placed(states, self.setup.mesh)
             for warning in warnings:
                 self.say(warning)
         self.run.cut_metrics(self.num_updates)

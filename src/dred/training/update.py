@@ -29,7 +29,13 @@ def update(
         state = explore(state, given=given, setup=setup, key=key_explore)
     played = LEARN_ON[method.learn_on](state, given=given, setup=setup, key=key_play)
     learner, losses = learn(
-        state.learner, played.rollout, played.advantage, ppo, setup.optimiser, key=key_learn
+        state.learner,
+        played.rollout,
+        played.advantage,
+        ppo,
+        setup.optimiser,
+        mesh=setup.mesh,
+        key=key_learn,
     )
     after = replace(state, learner=learner, buffer=played.buffer, num_updates=state.num_updates + 1)
     if method.after != "none":
