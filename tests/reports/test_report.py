@@ -116,9 +116,10 @@ def test_who_beats_whom_by_hand(report):
 
 def test_metrics_at_the_end_by_hand(report):
     rows = {(r["metric"], r["method"]): r for r in rows_of(report / "tables" / "gaps.csv")}
-    assert float(rows["gen_gap", "plr"]["mean"]) == pytest.approx(0.6 + 0.005)
-    assert float(rows["gen_gap", "plr"]["deviation"]) == pytest.approx(0.01 / 2**0.5)
-    assert rows["gen_gap", "rplr"]["is_best"] == "1" and rows["gen_gap", "plr"]["is_best"] == "0"
+    assert float(rows["shift_gap", "plr"]["mean"]) == pytest.approx(0.6 + 0.005)
+    assert float(rows["shift_gap", "plr"]["deviation"]) == pytest.approx(0.01 / 2**0.5)
+    best = {method: rows["shift_gap", method]["is_best"] for method in ("rplr", "plr")}
+    assert best == {"rplr": "1", "plr": "0"}
     page = (report / "tables" / "replayed.md").read_text(encoding="utf-8")
     assert "| effective number of levels | 12.0 |" in page  # the dataset's own
 

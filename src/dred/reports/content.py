@@ -14,6 +14,7 @@ from dred.reports.charts import Bar, BarPanel, LinePanel
 from dred.reports.curves import complaints, curve
 from dred.reports.episodes import Episode, play_levels, telling_levels
 from dred.reports.extremes import Extreme, extremes_of, extremes_table
+from dred.reports.gaps import gaps_table
 from dred.reports.gather import Material, Suite
 from dred.reports.lineage import Kept, Shown, buffer_of, captioned
 from dred.reports.pictures import Picture, picture_of, sheet
@@ -142,8 +143,8 @@ def all_tables(
         tables.by_suite(material, results, "mean_return"),
         tables.by_suite(material, results, "solved_rate"),
         *(tables.improvement(material, pairs, name) for name in names if several),
-        tables.at_end(material, "gaps", "Generalisation and shift", tables.GAPS),
-        tables.at_end(material, "replayed", "Replayed levels", tables.REPLAYED),
+        gaps_table(material, results),
+        tables.at_end(material, "replayed", "Replayed levels", tables.REPLAYED, {}),
         buffers_table(buffers),
         *(extremes_table(extremes, name) for name in names),
         tables.runs_table(material),

@@ -220,10 +220,17 @@ def gaps(content: Content) -> str:
         "what the agent's memory tells about the training level it is in; the less it tells, the "
         "smaller GenGap must be."
     )
-    if "gaps" not in content.drawings:
-        return text + paragraph("None of this was measured in these runs.")
-    caption = f"Means over seeds{bands(content.material)}."
-    return text + chart(content.drawings["gaps"], caption) + to_html(content.tables["gaps"])
+    caption = (
+        f"Means over seeds{bands(content.material)}. Measured live, during training; the table "
+        "says where it differs."
+    )
+    curves = (
+        chart(content.drawings["gaps"], caption)
+        if "gaps" in content.drawings
+        else paragraph("None of this was measured during training.")
+    )
+    table = content.tables["gaps"]
+    return text + curves + (to_html(table) if table.rows else "")
 
 
 def replayed(content: Content) -> str:

@@ -188,52 +188,58 @@ REPLAYED = (
 )
 
 
-def at_end(material: Material, name: str, title: str, wanted: Sequence[Row]) -> Table:
-    """Metrics at the end of training: a row for each that some method has."""
-    there = [row for row in wanted if any(len(at_the_end(m, row.metric)) for m in material.methods)]
+Evaluated = Mapping[str, Mapping[str, Float[np.ndarray, "_"]]]  # by metric and method
+
+
+def at_end(
+    material: Material, name: str, title: str, wanted: Sequence[Row], evaluated: Evaluated
+) -> Table:
+    """Metrics at the end of training: a row for each that some method has.
+
+    `evaluated` holds each seed's value of metrics that evaluations tell better than the last line
+    of the runs' own metrics does.
+    """
     reference = dataset_values(material) if name == "replayed" else {}
     rows: list[tuple[Cell, ...]] = []
     data: list[tuple[Value, ...]] = []
-    for row in there:
-        values = {m.name: at_the_end(m, row.metric) for m in material.methods}
+    for row in wanted:
+        live = {m.name: at_the_end(m, row.metric) for m in material.methods}
+        values = evaluated.get(row.metric, live)
+        if not any(map(len, values.values())):
+            continue
         able = {m.name: values[m.name] for m in material.methods if not row.is_fixed(m)}
         best = lowest(able) if row.lower_is_better else frozenset[str]()
         known = [Cell(shown(reference.get(row.metric), row))] if reference else []
-        rows.append(
-            (
-                Cell(row.label + (", per cent" if row.percent else "")),
-                *known,
-                *(
-                    Cell(plus_minus(v, percent=row.percent), "", m in best)
-                    for m, v in values.items()
-                ),
-            )
-        )
+        label = Cell(row.label + (", per cent" if row.percent else ""))
+        rows.append((label, *known, *end_cells(row, values, best)))
+        source = "evaluation" if row.metric in evaluated else "metrics"
         data += [
-            (
-                row.metric,
-                m,
-                len(v),
-                float(v.mean()) if len(v) else math.nan,
-                deviation(v),
-                int(m in best),
-            )
-            for m, v in values.items()
+            (row.metric, m, *end_numbers(v), int(m in best), source) for m, v in values.items()
         ]
+    dataset = ("the dataset",) if reference else ()
     return Table(
         name,
         title,
-        (
-            "At the end of training",
-            *(["the dataset"] if reference else []),
-            *(m.name for m in material.methods),
-        ),
+        ("At the end of training", *dataset, *(m.name for m in material.methods)),
         tuple(rows),
-        ("metric", "method", "seeds", "mean", "deviation", "is_best"),
+        ("metric", "method", "seeds", "mean", "deviation", "is_best", "source"),
         tuple(data),
         "Mean ± standard deviation over seeds."
         + (LOWEST if name == "gaps" and bold_note(material) else ""),
     )
+
+
+def end_cells(
+    row: Row, values: Mapping[str, Float[np.ndarray, "_"]], best: frozenset[str]
+) -> Iterable[Cell]:
+    """What is shown of each method."""
+    for name, runs in values.items():
+        yield Cell(plus_minus(runs, percent=row.percent), "", name in best)
+
+
+def end_numbers(runs: Float[np.ndarray, " run"]) -> tuple[int, float, float]:
+    """The number of seeds, their mean and their deviation; NaN where there are too few."""
+    return len(runs), float(runs.mean()) if len(runs) else math.nan, deviation(runs)
 
 
 def lowest(values: Mapping[str, Float[np.ndarray, "_"]]) -> frozenset[str]:

@@ -1,0 +1,57 @@
+"""The table of gaps, which agrees with the tables of scores of the same report.
+
+GenGap is what the whole suites `train` and `test` tell, seed by seed, if all runs were evaluated on
+both. While training, a run tries at most `evaluate_levels` levels of each set; that live gap counts
+only where the suites are not there, and is called live.
+"""
+
+from dataclasses import replace
+
+from dred.reports.gather import Material, Method
+from dred.reports.results import Results
+from dred.reports.table import Table
+from dred.reports.tables import GAPS, Evaluated, at_end
+
+GEN_GAP = "gen_gap"
+
+
+def gaps_table(material: Material, results: Results) -> Table:
+    """GenGap, ShiftGap, shift and information at the end of training."""
+    full = evaluated_gaps(material, results)
+    label = "GenGap, from the suites train and test" if full else "GenGap, live"
+    wanted = [row._replace(label=label) if row.metric == GEN_GAP else row for row in GAPS]
+    table = at_end(material, "gaps", "Generalisation and shift", wanted, full)
+    return replace(table, note=f"{gen_gap_note(material, full)} {table.note}")
+
+
+def evaluated_gaps(material: Material, results: Results) -> Evaluated:
+    """GenGap of each seed by the mean returns that the report shows, if there are both suites."""
+    there = {"train", "test"} <= results.keys()
+    if not there or not all(map(played_its_own_levels, material.methods)):
+        return {}
+    train, test = (results[suite]["mean_return"] for suite in ("train", "test"))
+    return {GEN_GAP: {name: train[name].by_run - test[name].by_run for name in train}}
+
+
+def played_its_own_levels(method: Method) -> bool:
+    """Whether the suite `train` is what the method was trained on, as far as that is known."""
+    played = method.scores["train"].task.get("digest")
+    given = {run.facts.get("levels", {}).get("train", {}).get("digest") for run in method.runs}
+    return played is None or given <= {None, played}
+
+
+def gen_gap_note(material: Material, full: Evaluated) -> str:
+    """Where GenGap comes from, and where all else does."""
+    if full:
+        counts = {suite.name: suite.count for suite in material.suites}
+        return (
+            f"GenGap is the mean return on all {counts['train']:,} levels of the suite train minus "
+            f"that on all {counts['test']:,} of the suite test, as the table of mean returns has "
+            "them. All else is the last measurement during training."
+        )
+    most = max(method.config.evaluate_levels for method in material.methods)
+    return (
+        f"All are last measurements during training; GenGap is live, from one try in at most "
+        f"{most:,} levels of each set. Evaluate on the suites train and test to have it from all "
+        "their levels."
+    )
