@@ -37,7 +37,8 @@ from dred.procgen.outcomes import (
     strategies_of,
     usual_size,
 )
-from dred.procgen.paper import ALL, Printed, printed, printed_means, table
+from dred.procgen.paper import ALL, printed, printed_means, table
+from dred.reports.paper import Printed
 
 FEW = {"repeats": 200}
 nan = math.nan

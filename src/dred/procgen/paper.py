@@ -3,15 +3,16 @@
 Tables tb:procgen_train_scores, tb:procgen_test_scores, tb:procgen_mi and tb:procgen_accuracy of
 Garcin et al. (2024), "DRED: Zero-Shot Transfer in Reinforcement Learning via Data-Regularised
 Environment Design": five seeds, 200 levels, 25 million transitions. Their last rows are those of
-the game `all`. Accuracies and normalised scores are shares here and per cent there.
+the game `all`. Spreads are population standard deviations. Accuracies and normalised scores are
+shares here and per cent there.
 """
 
 import csv
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from dred.procgen.outcomes import NORMALISED, STRATEGIES, Outcome
+from dred.reports.paper import Printed
 
 NUM_LEVELS = 200
 ALL = "all"  # games
@@ -22,13 +23,6 @@ CORRELATIONS = {
     ("information", "normalised_gen_gap"): (0.50, 0.49),
     ("information", "value_loss"): (-0.18, -0.11),
 }
-
-
-class Printed(NamedTuple):
-    """A mean over seeds as the paper prints it."""
-
-    mean: float
-    spread: float | None  # population standard deviation; None if it is not printed
 
 
 @cache

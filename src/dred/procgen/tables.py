@@ -19,8 +19,9 @@ from dred.procgen.outcomes import (
     spread_of,
     strategies_of,
 )
-from dred.procgen.paper import ALL, NUM_LEVELS, Printed, printed
+from dred.procgen.paper import ALL, NUM_LEVELS, printed
 from dred.procgen.shown import INTERVALS, capital, ends, interval_note, plus_minus
+from dred.reports.paper import PAPER_COLUMNS, Printed, paper_columns
 from dred.reports.table import NOTHING, Cell, Table, Value, between, number
 from dred.reports.tables import BOLD
 
@@ -71,14 +72,14 @@ def per_game(findings: Findings, measure: Measure) -> Table:
                     name in best,
                 ),
             )
-            data.append((game, name, *mine, int(name in best), *numbers_of(paper)))
+            data.append((game, name, *mine, int(name in best), *paper_columns(paper)))
     unit = ", per cent" if measure.percent else ""
     return Table(
         measure.table,
         f"{measure.label}{unit}, mean ± standard deviation over seeds",
         ("Game", *strategies),
         tuple(rows),
-        ("game", "strategy", "runs", "mean", "deviation", "is_best", "paper_mean", "paper_spread"),
+        ("game", "strategy", "runs", "mean", "deviation", "is_best", *PAPER_COLUMNS),
         tuple(data),
         bold_note(findings.usual, higher=measure.higher)
         + (NORMALISED_NOTE if is_ratio else "")
@@ -93,12 +94,6 @@ def in_paper(known: Printed | None, *, percent: bool, digits: int) -> str:
         return ""
     spread = Spread(5, known.mean, math.nan if known.spread is None else known.spread)
     return f"paper {plus_minus(spread, percent=percent, digits=digits)}"
-
-
-def numbers_of(known: Printed | None) -> tuple[float, float]:
-    """What the paper prints, NaN for what it does not."""
-    mean, spread = known or (math.nan, None)
-    return mean, math.nan if spread is None else spread
 
 
 def bold_note(outcomes: Sequence[Outcome], *, higher: bool) -> str:
@@ -126,7 +121,7 @@ def over_games(findings: Findings) -> Table:
         (name, key, one.games, len(one.by_run), one.value, *ends(one.intervals), *paper)
         for key, here in over.items()
         for name, one in here.items()
-        for paper in [numbers_of(printed(ALL, name, key) if as_paper else None)]
+        for paper in [paper_columns(printed(ALL, name, key) if as_paper else None)]
     )
     arrows = {True: "↑", False: "↓"}
     return Table(
@@ -136,7 +131,7 @@ def over_games(findings: Findings) -> Table:
         rows,
         (
             *("strategy", "measure", "games", "runs", "mean", *INTERVALS),
-            *("paper_mean", "paper_spread"),
+            *PAPER_COLUMNS,
         ),
         data,
         f"{bold_note(findings.usual, higher=True)}{NORMALISED_NOTE}{SAME_GAMES}"

@@ -8,9 +8,10 @@ only where the suites are not there, and is called live.
 from dataclasses import replace
 
 from dred.reports.gather import Material, Method
+from dred.reports.paper import paper_note
 from dred.reports.results import Results
 from dred.reports.table import Table
-from dred.reports.tables import GAPS, Evaluated, at_end
+from dred.reports.tables import GAPS, Evaluated, at_end, levels_of
 
 GEN_GAP = "gen_gap"
 
@@ -21,7 +22,8 @@ def gaps_table(material: Material, results: Results) -> Table:
     label = "GenGap, from the suites train and test" if full else "GenGap, live"
     wanted = [row._replace(label=label) if row.metric == GEN_GAP else row for row in GAPS]
     table = at_end(material, "gaps", "Generalisation and shift", wanted, full)
-    return replace(table, note=f"{gen_gap_note(material, full)} {table.note}")
+    theirs = paper_note({k: n for k, n in levels_of(material).items() if k in ("train", "test")})
+    return replace(table, note=f"{gen_gap_note(material, full)} {table.note} {theirs}".strip())
 
 
 def evaluated_gaps(material: Material, results: Results) -> Evaluated:
@@ -43,7 +45,7 @@ def played_its_own_levels(method: Method) -> bool:
 def gen_gap_note(material: Material, full: Evaluated) -> str:
     """Where GenGap comes from, and where all else does."""
     if full:
-        counts = {suite.name: suite.count for suite in material.suites}
+        counts = levels_of(material)
         return (
             f"GenGap is the mean return on all {counts['train']:,} levels of the suite train minus "
             f"that on all {counts['test']:,} of the suite test, as the table of mean returns has "

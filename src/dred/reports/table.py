@@ -24,6 +24,7 @@ class Cell(NamedTuple):
     extra: str = ""  # in smaller print
     bold: bool = False
     share: float | None = None  # 0 to 1: colours the cell
+    paper: str = ""  # what the paper has in this place, in smaller print
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def to_markdown(table: Table) -> str:
 def markdown_cell(cell: Cell) -> str:
     """One place of a Markdown table."""
     main = f"**{plain(cell.main)}**" if cell.bold else plain(cell.main)
-    return f"{main} ({plain(cell.extra)})" if cell.extra else main
+    small = [text for text in (cell.extra, cell.paper and f"paper {cell.paper}") if text]
+    return f"{main} ({plain('; '.join(small))})" if small else main
 
 
 def plain(text: str) -> str:
@@ -96,6 +98,8 @@ def html_cell(cell: Cell, *, first: bool) -> str:
     """One place of an HTML table."""
     main = f"<strong>{escape(cell.main)}</strong>" if cell.bold else escape(cell.main)
     extra = f'<span class="extra">{escape(cell.extra)}</span>' if cell.extra else ""
+    if cell.paper:
+        extra += f'<span class="extra paper">paper {escape(cell.paper)}</span>'
     if first:
         return f'<th scope="row">{main}{extra}</th>'
     shade = "" if cell.share is None else f' style="--share:{abs(cell.share - 0.5) * 2:.2f}"'

@@ -11,6 +11,16 @@ from dred.evaluation.statistics import Estimate, not_worse_than_best
 from dred.levels.metrics import level_metrics
 from dred.reports.curves import at_the_end
 from dred.reports.gather import Material, Method
+from dred.reports.paper import (
+    PAPER_COLUMNS,
+    SUITES,
+    Printed,
+    in_print,
+    paper_columns,
+    paper_note,
+    printed,
+    printed_on,
+)
 from dred.reports.results import (
     AGGREGATES,
     Aggregate,
@@ -58,14 +68,17 @@ def summary(material: Material, results: Results, suite: str) -> Table:
             (
                 Cell(method.name, seeds_of(method)),
                 *(
-                    summary_cell(one, result)
+                    summary_cell(one, result, printed_on(one.key, suite, levels, method.name))
                     for one, result in zip(known, mine, strict=True)
                     if one.headline
                 ),
             )
         )
         data += [
-            (method.name, len(method.trainings), levels, one.key, *numbers_of(result))
+            (
+                *(method.name, len(method.trainings), levels, one.key, *numbers_of(result)),
+                *paper_columns(printed_on(one.key, suite, levels, method.name)),
+            )
             for one, result in zip(known, mine, strict=True)
         ]
     return Table(
@@ -73,10 +86,11 @@ def summary(material: Material, results: Results, suite: str) -> Table:
         f"Suite {suite}",
         ("Method", *(heading(one) for one in known if one.headline)),
         tuple(rows),
-        ("method", "seeds", "levels", "aggregate", *NUMBERS),
+        ("method", "seeds", "levels", "aggregate", *NUMBERS, *PAPER_COLUMNS),
         tuple(data),
         f"{intervals_note(material)}{bold_note(material)}CVaR is judged by the episodes that chose "
-        "its levels, so chance makes it too low, and its interval even more so.",
+        f"its levels, so chance makes it too low, and its interval even more so. "
+        f"{paper_note(levels_of(material))}",
     )
 
 
@@ -94,13 +108,19 @@ def heading(aggregate: Aggregate) -> str:
     return f"{aggregate.label} {'↑' if aggregate.higher_is_better else '↓'}"
 
 
-def summary_cell(aggregate: Aggregate, result: Result) -> Cell:
-    """A value, its interval, and bold if it is among the best."""
+def summary_cell(aggregate: Aggregate, result: Result, paper: Printed | None) -> Cell:
+    """A value, its interval, bold if it is among the best, and what the paper has."""
     return Cell(
         number(result.estimate.value, percent=aggregate.percent),
         between(result.estimate.intervals[0.95], percent=aggregate.percent),
         result.is_best,
+        paper=in_print(paper, percent=aggregate.percent),
     )
+
+
+def levels_of(material: Material) -> dict[str, int]:
+    """How many levels each suite has."""
+    return {suite.name: suite.count for suite in material.suites}
 
 
 def seeds_of(method: Method) -> str:
@@ -115,40 +135,28 @@ def by_suite(material: Material, results: Results, key: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     data: list[tuple[Value, ...]] = []
     for suite in material.suites:
-        mine = results[suite.name][key]
-        rows.append(
-            (
-                Cell(suite.name, f"{suite.count} levels"),
-                *(
-                    Cell(
-                        plus_minus(mine[m.name].by_run, percent=aggregate.percent),
-                        "",
-                        mine[m.name].is_best,
-                    )
-                    for m in material.methods
-                ),
+        rows.append((Cell(suite.name, f"{suite.count} levels"),))
+        for method in material.methods:
+            mine = results[suite.name][key][method.name]
+            paper = printed_on(key, suite.name, suite.count, method.name)
+            shown = plus_minus(mine.by_run, percent=aggregate.percent)
+            beside = in_print(paper, percent=aggregate.percent)
+            rows[-1] += (Cell(shown, "", mine.is_best, paper=beside),)
+            data.append(
+                (
+                    *(suite.name, method.name, *end_numbers(mine.by_run), int(mine.is_best)),
+                    *paper_columns(paper),
+                )
             )
-        )
-        data += [
-            (
-                suite.name,
-                m.name,
-                len(m.trainings),
-                float(mine[m.name].by_run.mean()),
-                deviation(mine[m.name].by_run),
-                int(mine[m.name].is_best),
-            )
-            for m in material.methods
-        ]
     unit = " in per cent" if aggregate.percent else ""
     return Table(
         key.replace("_", "-"),
         f"{aggregate.label}{unit}, mean ± standard deviation over seeds",
         ("Suite", *(m.name for m in material.methods)),
         tuple(rows),
-        ("suite", "method", "seeds", "mean", "deviation", "is_best"),
+        ("suite", "method", "seeds", "mean", "deviation", "is_best", *PAPER_COLUMNS),
         tuple(data),
-        bold_note(material).strip(),
+        f"{bold_note(material)}{paper_note(levels_of(material))}".strip(),
     )
 
 
@@ -211,10 +219,22 @@ def at_end(
         best = lowest(able) if row.lower_is_better else frozenset[str]()
         known = [Cell(shown(reference.get(row.metric), row))] if reference else []
         label = Cell(row.label + (", per cent" if row.percent else ""))
-        rows.append((label, *known, *end_cells(row, values, best)))
+        paper = {m: printed_at_end(material, row.metric, m) for m in values}
+        rows.append(
+            (
+                *(label, *known),
+                *(
+                    Cell(
+                        plus_minus(v, percent=row.percent), "", m in best, paper=in_print(paper[m])
+                    )
+                    for m, v in values.items()
+                ),
+            )
+        )
         source = "evaluation" if row.metric in evaluated else "metrics"
         data += [
-            (row.metric, m, *end_numbers(v), int(m in best), source) for m, v in values.items()
+            (row.metric, m, *end_numbers(v), int(m in best), source, *paper_columns(paper[m]))
+            for m, v in values.items()
         ]
     dataset = ("the dataset",) if reference else ()
     return Table(
@@ -222,19 +242,24 @@ def at_end(
         title,
         ("At the end of training", *dataset, *(m.name for m in material.methods)),
         tuple(rows),
-        ("metric", "method", "seeds", "mean", "deviation", "is_best", "source"),
+        (
+            *("metric", "method", "seeds", "mean", "deviation", "is_best", "source"),
+            *PAPER_COLUMNS,
+        ),
         tuple(data),
         "Mean ± standard deviation over seeds."
         + (LOWEST if name == "gaps" and bold_note(material) else ""),
     )
 
 
-def end_cells(
-    row: Row, values: Mapping[str, Float[np.ndarray, "_"]], best: frozenset[str]
-) -> Iterable[Cell]:
-    """What is shown of each method."""
-    for name, runs in values.items():
-        yield Cell(plus_minus(runs, percent=row.percent), "", name in best)
+def printed_at_end(material: Material, metric: str, method: str) -> Printed | None:
+    """What the paper prints of a metric, if the levels may be taken for the paper's."""
+    counts = levels_of(material)
+    if material.dataset is not None:
+        counts["train"] = len(material.dataset)
+    needed = ("train", "test") if metric == "gen_gap" else ("train",)
+    same = all(counts.get(name, SUITES[name]) == SUITES[name] for name in needed)
+    return printed(metric, "", method) if same and "train" in counts else None
 
 
 def end_numbers(runs: Float[np.ndarray, " run"]) -> tuple[int, float, float]:
