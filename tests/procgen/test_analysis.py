@@ -15,13 +15,10 @@ from dred.errors import DatasetError
 from dred.procgen import GAMES
 from dred.procgen.analysis import (
     PAIRS,
-    Correlation,
-    Points,
     aggregates,
     analyse,
     best_of,
     by_size,
-    correlation,
     improvements,
     points_of,
 )
@@ -38,6 +35,7 @@ from dred.procgen.outcomes import (
     usual_size,
 )
 from dred.procgen.paper import ALL, printed, printed_means, table
+from dred.reports.correlations import Correlation, Points, correlation
 from dred.reports.paper import Printed
 
 FEW = {"repeats": 200}
@@ -355,7 +353,8 @@ def test_correlations_are_those_of_slower_ways(pairs):
     x, y = np.array(pairs, float).T
     found = correlation(series(x, y))
     assert found.kendall == pytest.approx(slow_kendall(x, y))
-    assert (found.pearson, found.pearson_p) == pytest.approx(tuple(pearsonr(x, y)), abs=1e-9)
+    # The chance of a line depends on the last digit of 1: 10⁻⁸ with three points, or 0.
+    assert (found.pearson, found.pearson_p) == pytest.approx(tuple(pearsonr(x, y)), abs=1e-7)
 
 
 @given(pairs_with_ties.filter(varies), st.sampled_from([0.5, 2.0, 8.0]), few, st.data())

@@ -89,3 +89,4 @@ def without_figures(monkeypatch):
     monkeypatch.setattr("dred.reports.charts.to_svg", lambda figure: "<svg></svg>")
     monkeypatch.setattr("dred.reports.charts.draw_bars", lambda *_, **__: None)
     monkeypatch.setattr("dred.reports.charts.draw_lines", lambda *_, **__: None)
+    monkeypatch.setattr("dred.reports.content.draw_scatter", lambda *_, **__: None)

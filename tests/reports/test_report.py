@@ -29,10 +29,11 @@ from tests.reports.made_up import metric_rows, write_run, write_suite
 SUITES = ("train", "test")
 TABLES = {
     *("mean-return", "solved-rate", "gaps", "replayed", "buffers", "runs", "settings"),
+    *("ranks", "correlations", "ranks-over-training"),
     *(f"{name}-{suite}" for name in ("summary", "improvement", "levels") for suite in SUITES),
 }
 FIGURES = {
-    *("solved-rate", "improvement", "learning", "gaps", "replayed"),
+    *("solved-rate", "improvement", "learning", "gaps", "correlations", "replayed"),
     *(f"{name}-{suite}" for name in ("aggregate", "levels") for suite in SUITES),
     *(f"buffer-{method}" for method in METHODS),
 }

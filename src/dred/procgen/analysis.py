@@ -5,15 +5,12 @@ be told from them is left out or NaN. Each entry of a matrix of runs and games i
 own, so bootstraps draw runs for each game anew.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import stdtr
-from scipy.stats import kendalltau
 
 from dred.errors import DatasetError
 from dred.evaluation.statistics import (
@@ -39,6 +36,7 @@ from dred.procgen.outcomes import (
     usual_size,
 )
 from dred.procgen.outcomes import Outcome as Outcome
+from dred.reports.correlations import Points
 
 PAIRS = (
     ("value-l1+uniform", "value-l1"),
@@ -46,7 +44,6 @@ PAIRS = (
     ("value-l1", UNIFORM),
     ("mi", UNIFORM),
 )
-FEWEST_POINTS = 3  # two points are always on a line
 REPEATS = 50_000  # of bootstraps of means; both as the paper's scripts have it
 PAIR_REPEATS = 2_000
 
@@ -60,18 +57,6 @@ class Aggregate(NamedTuple):
     intervals: dict[float, Interval]  # by confidence
 
 
-class Correlation(NamedTuple):
-    """How two measurements go together; NaN where that cannot be told."""
-
-    points: int
-    pearson: float = math.nan
-    pearson_p: float = math.nan
-    kendall: float = math.nan  # τ-b
-    kendall_p: float = math.nan
-    within: float = math.nan  # Pearson's, of what is left after taking each game's mean away
-    within_p: float = math.nan
-
-
 class Improvement(NamedTuple):
     """How likely a run of one strategy has more of something than a run of another."""
 
@@ -80,14 +65,6 @@ class Improvement(NamedTuple):
     games: int
     value: float
     intervals: dict[float, Interval]  # by confidence
-
-
-class Points(NamedTuple):
-    """Two measurements side by side."""
-
-    name: tuple[tuple[str, str], ...]  # game and strategy of each
-    x: Float[np.ndarray, " point"]
-    y: Float[np.ndarray, " point"]
 
 
 class AtSize(NamedTuple):
@@ -217,59 +194,6 @@ def points_of(outcomes: Sequence[Outcome], x: str, y: str, *, seed_means: bool =
         groups.setdefault(group, []).append((all_x[run], all_y[run]))
     pairs = np.array([np.mean(group, axis=0) for group in groups.values()]).reshape(-1, 2)
     return Points(tuple((run.game, run.strategy) for run in groups), pairs[:, 0], pairs[:, 1])
-
-
-def correlation(points: Points) -> Correlation:
-    """Pearson's and Kendall's correlation, over all games and within them.
-
-    p-values are two-sided and take points for independent of each other.
-    """
-    count, x, y = len(points.name), points.x, points.y
-    if count < FEWEST_POINTS or _is_constant(x) or _is_constant(y):
-        return Correlation(count)
-    tau, tau_p = np.array(kendalltau(x, y)).tolist()
-    return Correlation(
-        count,
-        *_pearson(_centred(x), _centred(y), freedom=count - 2),
-        tau,
-        tau_p,
-        *_within_games(points),
-    )
-
-
-def _within_games(points: Points) -> tuple[float, float]:
-    """Pearson's correlation of the distances to each game's mean; a game takes one freedom."""
-    names = np.array([game for game, _ in points.name])
-    x, y = np.zeros_like(points.x), np.zeros_like(points.y)
-    several = [game for game in np.unique(names) if (names == game).sum() > 1]
-    for game in several:
-        here = names == game
-        x[here], y[here] = _centred(points.x[here]), _centred(points.y[here])
-    used = int(np.isin(names, several).sum())
-    return _pearson(x, y, freedom=used - len(several) - 1)
-
-
-def _pearson(
-    x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"], *, freedom: int
-) -> tuple[float, float]:
-    """The correlation of centred values and its p-value by Student's t; NaN if one is constant."""
-    long_x, long_y = float(np.linalg.norm(x)), float(np.linalg.norm(y))
-    if freedom < 1 or long_x == 0.0 or long_y == 0.0:
-        return math.nan, math.nan
-    r = min(1.0, max(-1.0, float((x / long_x) @ (y / long_y))))
-    left = 1.0 - r * r
-    p = 0.0 if left <= 0.0 else float(2 * stdtr(freedom, -abs(r) * math.sqrt(freedom / left)))
-    return r, p
-
-
-def _centred(values: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:
-    """Distances to the mean; exactly 0 if all values are equal, where rounding hurts."""
-    offsets = values - values[0]
-    return offsets - offsets.mean()
-
-
-def _is_constant(values: Float[np.ndarray, " point"]) -> bool:
-    return bool((values == values[0]).all())
 
 
 def by_size(outcomes: Sequence[Outcome]) -> list[AtSize]:

@@ -4,12 +4,12 @@ They hold the numbers of the paper's figures fig:correlation_analysis, fig:p_imp
 and fig:numlvl_exp.
 """
 
-import math
 from collections.abc import Iterable
 
-from dred.procgen.analysis import PAIRS, Correlation, Findings, Improvement, correlation, points_of
+from dred.procgen.analysis import PAIRS, Findings, Improvement, points_of
 from dred.procgen.paper import CORRELATIONS, printed_means
 from dred.procgen.shown import INTERVALS, capital, ends, interval_note, plus_minus
+from dred.reports.correlations import Correlation, coefficient, correlation
 from dred.reports.table import NOTHING, Cell, Table, between
 
 RELATIONS = {
@@ -63,18 +63,6 @@ def correlations_of(
     theirs = points_of(printed_means(), *relation)
     if theirs.name:
         yield "paper, its printed means", correlation(theirs)
-
-
-def coefficient(value: float, p: float) -> Cell:
-    """A correlation with its p-value."""
-    if math.isnan(value):
-        return Cell(NOTHING)
-    return Cell(f"{value + 0.0:.2f}", "" if math.isnan(p) else chance(p))
-
-
-def chance(p: float) -> str:
-    """A p-value as small print."""
-    return f"p = {p:.2g}" if p > 0.0 else "p = 0"
 
 
 def who_beats_whom(findings: Findings) -> Table:

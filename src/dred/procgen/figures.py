@@ -18,7 +18,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from dred.procgen.analysis import PAIRS, Aggregate, AtSize, Findings, correlation, points_of
+from dred.procgen.analysis import PAIRS, Aggregate, AtSize, Findings, points_of
 from dred.procgen.comparisons import RELATIONS
 from dred.procgen.curves import CURVES, Curves, training_by_game, training_over_games
 from dred.procgen.outcomes import MEASURES, UNIFORM, Outcome, strategies_of
@@ -26,7 +26,9 @@ from dred.procgen.shown import capital
 from dred.reports import charts
 from dred.reports.charts import Bar, BarPanel
 from dred.reports.content import Drawing, drawn
+from dred.reports.correlations import correlation, in_words
 from dred.reports.figures import middle_range
+from dred.reports.scatter import Dots, ScatterPanel, draw_scatter
 
 AXES = {
     "information": "I(L; b), nats",
@@ -103,57 +105,21 @@ def scatter(findings: Findings) -> list[Drawing]:
         "table has the correlations."
     )
 
-    def draw(columns: int) -> Figure:
-        return draw_scatter(findings.usual, there, columns=columns)
-
-    return [drawn("correlations", alt, draw, 2)]
+    panels = [scatter_panel(findings.usual, relation) for relation in there]
+    return [drawn("correlations", alt, lambda columns: draw_scatter(panels, columns=columns), 2)]
 
 
-def draw_scatter(
-    outcomes: Sequence[Outcome], relations: Sequence[tuple[str, str]], *, columns: int
-) -> Figure:
-    """A panel for each pair of measurements, and one legend."""
-    columns = min(columns, len(relations))
-    rows = -(-len(relations) // columns)
-    handles: dict[str, Any] = {}
-    with rc_context(charts.REPORT_STYLE):
-        figure = Figure(figsize=(4.6 * columns, 3.5 * rows + 0.4), layout=charts.room())
-        for place, relation in enumerate(relations):
-            axis = figure.add_subplot(rows, columns, place + 1)
-            handles |= scatter_panel(axis, outcomes, relation)
-        charts.legend(figure, handles, columns)
-    return figure
-
-
-def scatter_panel(
-    axis: Any,  # noqa: ANN401  (Matplotlib's)
-    outcomes: Sequence[Outcome],
-    relation: tuple[str, str],
-) -> dict[str, Any]:
-    """Draw one pair of measurements; the points by strategy."""
+def scatter_panel(outcomes: Sequence[Outcome], relation: tuple[str, str]) -> ScatterPanel:
+    """One pair of measurements: a point for each game, by strategy."""
     points = points_of(outcomes, *relation, seed_means=True)
-    handles: dict[str, Any] = {}
+    dots: list[Dots] = []
     for strategy in strategies_of(outcomes):
         mine = [name == strategy for _, name in points.name]
         if any(mine):
-            (handles[strategy],) = axis.plot(
-                points.x[mine],
-                points.y[mine],
-                linestyle="",
-                marker=charts.marker_of(strategy),
-                color=charts.colour_of(strategy),
-                markersize=5.5,
-                alpha=0.8,
-                markeredgewidth=0,
-            )
-    found = correlation(points)
-    if not math.isnan(found.pearson):
-        words = f"Pearson {found.pearson:.2f}, Kendall {found.kendall:.2f}"
-        axis.set_title(words, loc="left", fontweight="normal", fontsize=10)
-    axis.locator_params(axis="x", nbins=6)
-    axis.set_xlabel(AXES[relation[0]])
-    axis.set_ylabel(AXES[relation[1]])
-    return handles
+            dots.append(Dots(strategy, points.x[mine], points.y[mine]))
+    return ScatterPanel(
+        AXES[relation[0]], AXES[relation[1]], tuple(dots), in_words(correlation(points))
+    )
 
 
 def improvement(findings: Findings) -> list[Drawing]:

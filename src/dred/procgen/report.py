@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from dred.procgen.analysis import REPEATS, Findings, analyse, correlation, points_of
+from dred.procgen.analysis import REPEATS, Findings, analyse, points_of
 from dred.procgen.curves import CURVES, Curves
 from dred.procgen.figures import all_figures
 from dred.procgen.outcomes import MEASURES, Measure, Outcome, by_game, measured, strategies_of
 from dred.procgen.shown import capital
 from dred.procgen.tables import all_tables
 from dred.reports.content import Drawing
+from dred.reports.correlations import correlation
 from dred.reports.frame import boxes, chart, document, file_list, notes, paragraph, span
 from dred.reports.table import Table, number, to_html
 from dred.reports.write import check_place, tables_and_figures, write_folder

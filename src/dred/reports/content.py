@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from dred.errors import CheckpointError
-from dred.reports import charts, tables
+from dred.reports import charts, relations, tables
 from dred.reports.charts import Bar, BarPanel, LinePanel
 from dred.reports.curves import complaints, curve
 from dred.reports.episodes import Episode, play_levels, telling_levels
@@ -26,6 +26,7 @@ from dred.reports.results import (
     improvements_of,
     results_of,
 )
+from dred.reports.scatter import ScatterPanel, draw_scatter
 from dred.reports.table import Cell, Table
 from dred.reports.tables import Row
 
@@ -144,6 +145,7 @@ def all_tables(
         tables.by_suite(material, results, "solved_rate"),
         *(tables.improvement(material, pairs, name) for name in names if several),
         gaps_table(material, results),
+        *relations.tables_of(material, results),
         tables.at_end(material, "replayed", "Replayed levels", tables.REPLAYED, {}),
         buffers_table(buffers),
         *(extremes_table(extremes, name) for name in names),
@@ -161,6 +163,7 @@ def draw_all(material: Material, results: Results, pairs: Sequence[Improvement])
         *([improvement_drawing(results, pairs)] if pairs else []),
         *lines_drawing(material, "learning", LEARNING, f"Learning curves of {names}"),
         *lines_drawing(material, "gaps", GAP_PANELS, f"Gaps and shift over training of {names}"),
+        *relations_drawing(material, results),
         *lines_drawing(
             material, "replayed", REPLAYED_PANELS, f"What the replayed levels of {names} are like"
         ),
@@ -262,6 +265,18 @@ def lines_drawing(material: Material, name: str, rows: Sequence[Row], what: str)
         return []
     alt = f"{what}: {', '.join(panel.title for panel in panels)}."
     return [drawn(name, alt, lambda columns: charts.draw_lines(panels, columns=columns), 3)]
+
+
+def relations_drawing(material: Material, results: Results) -> list[Drawing]:
+    """Shift against what agents do; a list of one figure, or of none if nothing was measured."""
+    panels: list[ScatterPanel] = relations.panels_of(material, results)
+    if not panels:
+        return []
+    alt = (
+        "Ranks of methods by distance from the dataset and on test, that distance against "
+        "ShiftGap, and how far the ranks agree over training; the tables have the numbers."
+    )
+    return [drawn("correlations", alt, lambda columns: draw_scatter(panels, columns=columns), 3)]
 
 
 def buffer_sheet(name: str, shown: Shown) -> Drawing:

@@ -23,6 +23,7 @@ SECTIONS = {
     "improvement": "Who beats whom",
     "learning": "Learning",
     "gaps": "Gaps and shift",
+    "correlations": "Correlations",
     "replayed": "Replayed levels",
     "buffer": "Buffers",
     "episodes": "Episodes",
@@ -41,6 +42,7 @@ def page_of(content: Content, files: Sequence[str], *, opening: str = "") -> str
         "improvement": improvement(content),
         "learning": learning(content),
         "gaps": gaps(content),
+        "correlations": correlations(content),
         "replayed": replayed(content),
         "buffer": buffers(content),
         "episodes": episodes(content),
@@ -231,6 +233,24 @@ def gaps(content: Content) -> str:
     )
     table = content.tables["gaps"]
     return text + curves + (to_html(table) if table.rows else "")
+
+
+def correlations(content: Content) -> str:
+    """How shift goes with what agents do."""
+    text = paragraph(
+        "The paper's appendix C.1 says that methods rank by their Jensen–Shannon distance from the "
+        "dataset, the lowest first, nearly as they rank by their returns on held-out levels, and "
+        "that methods farther from it have a larger ShiftGap, but for DR and PLR."
+    )
+    if "correlations" not in content.drawings:
+        return text + paragraph("The shift of these runs was not measured, or is 0 by definition.")
+    caption = (
+        "Left to right, as far as there is something to show: ranks of methods, with a dashed line "
+        "where both are the same; a point for each run; and how far the ranks agree over training, "
+        "by live measurements. Hollow: the means that the paper prints, of its own levels."
+    )
+    tables = "".join(to_html(content.tables[name]) for name in ("ranks", "correlations"))
+    return text + chart(content.drawings["correlations"], caption) + tables
 
 
 def replayed(content: Content) -> str:

@@ -171,9 +171,14 @@ class Row(NamedTuple):
 
     def is_fixed(self, method: Method) -> bool:
         """Whether the metric is 0 whatever the agent does, so that it is not compared."""
-        how = method.config.method
-        only_dataset = how.begins_with == "dataset" and how.new == how.after == "none"
-        return self.about_draws and only_dataset and how.primary.score == "uniform"
+        return self.about_draws and has_no_shift(method)
+
+
+def has_no_shift(method: Method) -> bool:
+    """Whether a method draws the dataset uniformly, whatever the agent does."""
+    how = method.config.method
+    only_dataset = how.begins_with == "dataset" and how.new == how.after == "none"
+    return only_dataset and how.primary.score == "uniform"
 
 
 GAPS = (
