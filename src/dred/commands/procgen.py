@@ -140,12 +140,18 @@ class ReportProcgen:
 
     def run(self) -> None:
         """Write it."""
-        from dred.procgen.gather import curves_of, outcomes_of
+        from dred.procgen.gather import curves_of, outcomes_of, setups_of
         from dred.procgen.report import write_report
         from dred.runs import open_run
 
         runs = [open_run(path) for path in self.runs]
-        write_report(outcomes_of(runs), self.out, curves=curves_of(runs), seed=self.seed)
+        write_report(
+            outcomes_of(runs),
+            self.out,
+            curves=curves_of(runs),
+            setups=setups_of(runs),
+            seed=self.seed,
+        )
         print(self.out / "report.html")
 
 

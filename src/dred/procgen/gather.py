@@ -1,6 +1,7 @@
 """From run folders to what the analysis works with."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,8 @@ from dred.config import ProcgenConfig
 from dred.errors import ConfigError
 from dred.procgen.curves import Curves
 from dred.procgen.evaluate import scores_in
-from dred.procgen.outcomes import Outcome, RunName
+from dred.procgen.outcomes import Outcome, RunName, order_of
+from dred.reports.hyperparameters import Setup
 from dred.runs import Run
 
 LAST_PART = 15  # the value loss is averaged over a fifteenth of training: the paper's 100 updates
@@ -53,6 +55,25 @@ def outcome_of(run: Run) -> Outcome:
 def curves_of(runs: Sequence[Run]) -> Curves:
     """The metrics of each run."""
     return {name_of(run): run.metrics() for run in runs}
+
+
+def setups_of(runs: Sequence[Run]) -> list[Setup]:
+    """What each strategy was run with, in the usual order; numbered if it was run in several ways.
+
+    Games do not count: one way of running is the same in all of them.
+    """
+    configs = [run.settings(ProcgenConfig) for run in runs]
+    ways: dict[str, list[Setup]] = {}
+    for config in sorted(configs, key=lambda config: order_of(config.strategy.name)):
+        name = config.strategy.name
+        one = Setup(name, config.strategy, config.ppo, config.num_levels, normalises=True)
+        if one not in ways.setdefault(name, []):
+            ways[name].append(one)
+    return [
+        replace(one, name=f"{name} ({place + 1})") if len(some) > 1 else one
+        for name, some in ways.items()
+        for place, one in enumerate(some)
+    ]
 
 
 def name_of(run: Run) -> RunName:

@@ -14,6 +14,7 @@ from dred.procgen.tables import all_tables
 from dred.reports.content import Drawing
 from dred.reports.correlations import correlation
 from dred.reports.frame import boxes, chart, document, file_list, notes, paragraph, span
+from dred.reports.hyperparameters import Setup, table_of
 from dred.reports.table import Table, number, to_html
 from dred.reports.write import check_place, tables_and_figures, write_folder
 
@@ -25,6 +26,7 @@ SECTIONS = {
     "improvement": "Who beats whom",
     "num-levels": "More training levels",
     "learning": "Learning",
+    "settings": "Settings",
     "files": "Files",
 }
 
@@ -34,18 +36,22 @@ def write_report(
     out: Path,
     *,
     curves: Curves | None = None,
+    setups: Sequence[Setup] = (),
     size: int | None = None,
     repeats: int = REPEATS,
     seed: int = 0,
 ) -> None:
     """Write tables, figures and `report.html` into a folder, whole or not at all.
 
-    `curves` has the metrics of each run, by `Outcome.run`. `size` is the number of training levels
+    `curves` has the metrics of each run, by `Outcome.run`, and `setups` what each strategy was run
+    with. `size` is the number of training levels
     of the runs that games and strategies are compared by: that of most runs, if it is not given.
     """
     check_place(out)
     findings = analyse(outcomes, size=size, repeats=repeats, seed=seed)
     tables, figures = all_tables(findings), all_figures(findings, curves or {})
+    if setups:
+        tables["settings"] = table_of(setups, "procgen")
     files = tables_and_figures(tables, figures)
     write_folder(files, page_of(findings, tables, figures, sorted(files)), out)
 
@@ -65,6 +71,7 @@ def page_of(
         "improvement": improvement(tables, figures),
         "num-levels": num_levels(findings, tables, figures),
         "learning": learning(figures),
+        **({"settings": settings(tables)} if "settings" in tables else {}),
         "files": file_list(files),
     }
     return document("Level sampling in Procgen", subtitle_of(findings), SECTIONS, parts)
@@ -241,6 +248,11 @@ def num_levels(
         for game in games
     )
     return text + shown + to_html(tables["num-levels"])
+
+
+def settings(tables: Mapping[str, Table]) -> str:
+    """What each strategy was run with."""
+    return f'<div class="text">{to_html(tables["settings"])}</div>'
 
 
 def learning(figures: Mapping[str, Drawing]) -> str:

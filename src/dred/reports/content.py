@@ -16,6 +16,7 @@ from dred.reports.episodes import Episode, play_levels, telling_levels
 from dred.reports.extremes import Extreme, extremes_of, extremes_table
 from dred.reports.gaps import gaps_table
 from dred.reports.gather import Material, Suite
+from dred.reports.hyperparameters import settings_table
 from dred.reports.lineage import Kept, Shown, buffer_of, captioned
 from dred.reports.pictures import Picture, picture_of, sheet
 from dred.reports.results import (
@@ -150,7 +151,7 @@ def all_tables(
         buffers_table(buffers),
         *(extremes_table(extremes, name) for name in names),
         tables.runs_table(material),
-        *([tables.settings_table(material)] if several else []),
+        settings_table(material),
     ]
 
 

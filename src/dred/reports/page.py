@@ -9,11 +9,11 @@ from dred.reports.content import Content, level_caption, number_of, stage_of
 from dred.reports.episodes import MOST_FRAMES, Episode
 from dred.reports.frame import boxes, chart, document, file_list, notes, paragraph, span
 from dred.reports.gather import Material, Method
+from dred.reports.hyperparameters import flattened
 from dred.reports.lineage import Shown, captioned
 from dred.reports.pictures import Picture, as_uri, legend_tiles
 from dred.reports.results import Result, best_method
 from dred.reports.table import number, to_html
-from dred.reports.tables import flattened
 from dred.runs import Run
 
 SECTIONS = {
@@ -399,11 +399,11 @@ def ends(content: Content, suite: str, method: Method) -> str:
 
 def settings(content: Content) -> str:
     """Settings, versions and digests of every run."""
-    parts = [f'<div class="text">{to_html(content.tables["runs"])}</div>']
-    if "settings" in content.tables and content.tables["settings"].rows:
-        parts.append(f'<div class="text">{to_html(content.tables["settings"])}</div>')
+    tables = "".join(
+        f'<div class="text">{to_html(content.tables[name])}</div>' for name in ("runs", "settings")
+    )
     every = "".join(one_run(m, run) for m in content.material.methods for run in m.runs)
-    return "".join([*parts, "<h3>All settings of each run</h3>", every])
+    return f"{tables}<h3>All settings of each run</h3>{every}"
 
 
 def one_run(method: Method, run: Run) -> str:

@@ -361,31 +361,3 @@ def runs_table(material: Material) -> Table:
         tuple(name.lower().replace(" ", "_") for name in header),
         tuple(rows),
     )
-
-
-def settings_table(material: Material) -> Table:
-    """The settings in which methods differ."""
-    from dataclasses import asdict
-
-    names = tuple(method.name for method in material.methods)
-    flat = [dict(flattened(asdict(method.config))) for method in material.methods]
-    keys = list(dict.fromkeys(key for one in flat for key in one))
-    differing = [key for key in keys if len({one.get(key, NOTHING) for one in flat}) > 1]
-    rows = tuple((key, *(one.get(key, NOTHING) for one in flat)) for key in differing)
-    return Table(
-        "settings",
-        "Settings in which the methods differ",
-        ("Setting", *names),
-        tuple(tuple(map(Cell, row)) for row in rows),
-        ("setting", *names),
-        rows,
-    )
-
-
-def flattened(settings: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Settings within settings, as names with dots."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from flattened({str(k): v for k, v in value.items()}, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value)
