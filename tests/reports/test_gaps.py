@@ -45,7 +45,7 @@ def test_mend_6_the_gaps_table_agrees_with_the_mean_return_table(
     others = [row for row in rows_of(content.tables["gaps"]) if row["metric"] != "gen_gap"]
     assert {row["source"] for row in others} == {"metrics"} and len(others) >= 5
     text = to_markdown(content.tables["gaps"])
-    assert "| GenGap, from the suites train and test | 0.25 ± 0.21 |" in text
+    assert "| GenGap (whole suites, train − test) | 0.25 ± 0.21 |" in text
     assert "all 12 levels of the suite train minus that on all 8 of the suite test" in text
 
 
@@ -57,7 +57,7 @@ def test_mend_6_without_both_suites_the_gap_is_live_and_says_so(
     gap = gen_gap_of(content)
     assert float(gap["mean"]) == pytest.approx(0.605) and gap["source"] == "metrics"
     text = to_markdown(content.tables["gaps"])
-    assert "| GenGap, live | 0.60 ± 0.01 |" in text and "at most 8 levels of each set" in text
+    assert "| GenGap (live) | 0.60 ± 0.01 |" in text and "at most 8 levels of each set" in text
 
 
 def test_mend_6_a_suite_that_is_only_called_train_makes_no_gap(

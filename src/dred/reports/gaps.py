@@ -19,8 +19,8 @@ GEN_GAP = "gen_gap"
 def gaps_table(material: Material, results: Results) -> Table:
     """GenGap, ShiftGap, shift and information at the end of training."""
     full = evaluated_gaps(material, results)
-    label = "GenGap, from the suites train and test" if full else "GenGap, live"
-    wanted = [row._replace(label=label) if row.metric == GEN_GAP else row for row in GAPS]
+    origin = "whole suites, train − test" if full else "live"
+    wanted = [row._replace(origin=origin) if row.metric == GEN_GAP else row for row in GAPS]
     table = at_end(material, "gaps", "Generalisation and shift", wanted, full)
     theirs = paper_note({k: n for k, n in levels_of(material).items() if k in ("train", "test")})
     return replace(table, note=f"{gen_gap_note(material, full)} {table.note} {theirs}".strip())

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from jaxtyping import Float
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy import ndarray
 
 from dred.reports import charts
@@ -29,7 +29,7 @@ class ScatterPanel(NamedTuple):
     dots: tuple[Dots, ...]
     title: str = ""
     ranks: bool = False  # whole numbers, and a dashed line where both are the same
-    joined: bool = False  # a line
+    joined: bool = False  # a line over updates, within −1 and 1
 
 
 def draw_scatter(panels: Sequence[ScatterPanel], *, columns: int) -> Figure:
@@ -63,13 +63,17 @@ def scatter_panel(axis: Any, panel: ScatterPanel) -> dict[str, Any]:  # noqa: AN
             linestyle="-" if panel.joined else "",
             marker=charts.marker_of(one.name),
             color=charts.INK if panel.joined else charts.colour_of(one.name),
-            markersize=8 if one.hollow else 5.5,
+            markersize=9 if one.hollow else 6.5,
             alpha=1.0 if one.hollow else 0.8,
             markeredgewidth=1.4 if one.hollow else 0,
             fillstyle="none" if one.hollow else "full",
         )
         if not panel.joined:
             handles.setdefault(one.name, drawn)
+    if panel.joined:
+        axis.set_ylim(-1.05, 1.05)
+        axis.axhline(0.0, color=charts.INK, linestyle="--", linewidth=1)
+        axis.xaxis.set_major_formatter(FuncFormatter(charts.thousands))
     if panel.title:
         axis.set_title(panel.title, loc="left", fontweight="normal", fontsize=10)
     axis.set_xlabel(panel.x_label)

@@ -168,6 +168,7 @@ class Row(NamedTuple):
     percent: bool = False
     lower_is_better: bool = False
     about_draws: bool = False  # 0 by definition for a method that draws the dataset uniformly
+    origin: str = ""  # where its numbers come from, in smaller print
 
     def is_fixed(self, method: Method) -> bool:
         """Whether the metric is 0 whatever the agent does, so that it is not compared."""
@@ -223,7 +224,7 @@ def at_end(
         able = {m.name: values[m.name] for m in material.methods if not row.is_fixed(m)}
         best = lowest(able) if row.lower_is_better else frozenset[str]()
         known = [Cell(shown(reference.get(row.metric), row))] if reference else []
-        label = Cell(row.label + (", per cent" if row.percent else ""))
+        label = Cell(row.label + (", per cent" if row.percent else ""), row.origin)
         paper = {m: printed_at_end(material, row.metric, m) for m in values}
         rows.append(
             (
