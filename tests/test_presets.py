@@ -1,4 +1,4 @@
-"""The five level sets of the paper, as they come out."""
+"""The five level sets of the paper and the one for validation, as they come out."""
 
 import itertools
 
@@ -26,9 +26,11 @@ def test_sizes_and_structures_are_those_of_the_paper():
         "cave-escape-edge-moss": (224, 15),
         "cave-escape-edge-lava": (224, 15),
         "cave-escape-hardcore": (216, 45),
+        "cave-escape-validation": (512, 15),
     }
     assert LEVEL_SETS["cave-escape-train"].structures == TRAINING_STRUCTURES
     assert LEVEL_SETS["cave-escape-test"].structures == TRAINING_STRUCTURES
+    assert LEVEL_SETS["cave-escape-validation"].structures == TRAINING_STRUCTURES
     assert LEVEL_SETS["cave-escape-edge-moss"].structures == EDGE_STRUCTURES
     assert LEVEL_SETS["cave-escape-edge-lava"].structures == EDGE_STRUCTURES
     assert len(set(LEVEL_SETS["cave-escape-hardcore"].structures)) == 18
@@ -43,15 +45,27 @@ def test_all_levels_are_proper_solvable_and_different(sets):
         assert len(set(counts)) == 1, name
 
 
-def test_no_level_is_in_two_sets(sets):
-    def contents(dataset):
-        return {
-            level.tiles.tobytes() + level.goal.tobytes() + level.start.tobytes()
-            for level in dataset
-        }
+def contents(dataset):
+    return {
+        level.tiles.tobytes() + level.goal.tobytes() + level.start.tobytes() for level in dataset
+    }
 
+
+def test_no_level_is_in_two_sets(sets):
     for first, second in itertools.combinations(sets.values(), 2):
         assert not contents(first) & contents(second)
+
+
+def test_validation_levels_differ_from_all_others_even_with_other_seeds(sets):
+    validation = sets["cave-escape-validation"]
+    others = [name for name in LEVEL_SETS if name != "cave-escape-validation"]
+    same_size = [name for name in others if LEVEL_SETS[name].size == validation.shape[0] + 2]
+    assert len(same_size) == 4
+    parts = {name: LEVEL_SETS[name].part for name in same_size}
+    assert LEVEL_SETS["cave-escape-validation"].part not in parts.values()
+    for name in same_size:
+        another = make(name, seed=1, count=224)
+        assert not contents(validation) & contents(another), name
 
 
 def test_moss_is_nearer_and_lava_farther_than_chance(sets):
@@ -82,6 +96,15 @@ def test_training_levels_are_like_the_published_ones(sets, structure):
     assert metrics.path.mean() == pytest.approx(path, rel=0.2)
     assert metrics.moss_density.mean() == pytest.approx(moss, abs=0.02)
     assert metrics.lava_density.mean() == pytest.approx(lava, abs=0.02)
+
+
+def test_validation_levels_are_like_the_held_out_ones(sets):
+    validation, test = sets["cave-escape-validation"], sets["cave-escape-test"]
+    found, expected = level_metrics(validation.levels), level_metrics(test.levels)
+    for name in ("navigable", "path", "moss_density", "lava_density"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        error = np.hypot(mine.std() / len(mine) ** 0.5, theirs.std() / len(theirs) ** 0.5)
+        assert abs(mine.mean() - theirs.mean()) < 3 * error, name
 
 
 def test_edge_cases_have_less_moss_and_then_more_lava(sets):

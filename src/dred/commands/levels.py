@@ -24,9 +24,9 @@ class Make:
     """Make a set of levels by wave function collapse.
 
     PRESET is one of the paper's five sets (cave-escape-train, cave-escape-test,
-    cave-escape-edge-moss, cave-escape-edge-lava, cave-escape-hardcore) or a TOML file with your
-    own settings. The same seed gives the same levels, whatever the number of workers. If the work
-    is interrupted, the same command continues it.
+    cave-escape-edge-moss, cave-escape-edge-lava, cave-escape-hardcore), cave-escape-validation to
+    choose settings on, or a TOML file with your own settings. The same seed gives the same levels,
+    whatever the number of workers. If the work is interrupted, the same command continues it.
 
     For example:
       dred levels make cave-escape-train --out train.npz
