@@ -1,5 +1,7 @@
-"""`dred levels make | info | check | show | import`."""
+"""`dred levels make | furnish | info | check | show | import`."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +12,7 @@ from dred.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
     from dred.levels import Level, LevelDataset
+    from dred.levels.growing import Contents
 
 
 def check_at_least(least: int, **options: int) -> None:
@@ -31,6 +34,7 @@ class Make:
     For example:
       dred levels make cave-escape-train --out train.npz
       dred levels make cave-escape-train --out mine.npz --structures maze_wall castle.txt cave.png
+      dred levels make cave-escape-train --count 1500000 --layouts-only --out layouts.npz
     """
 
     preset: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET")]
@@ -43,6 +47,8 @@ class Make:
     """Side of a level with its surrounding wall, instead of the preset's (15 is 13×13 inside)."""
     structures: tuple[str, ...] = ()
     """Structures or pattern files (.txt, .png) to use instead of the preset's."""
+    layouts_only: bool = False
+    """Write layouts, floor and wall at a bit a cell, for `dred levels furnish`."""
     seed: int = 0
     """Which levels: another seed gives others."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -51,7 +57,7 @@ class Make:
     def run(self) -> None:
         """Make the set and say what it is."""
         from dred.levels.build import make_file
-        from dred.levels.growing import folder_of
+        from dred.levels.layouts import make_layouts
         from dred.levels.plan import make_plan
 
         plan = make_plan(
@@ -61,18 +67,72 @@ class Make:
             size=self.size,
             structures=self.structures,
         )
-        try:
-            digest = make_file(plan, self.out, workers=self.workers)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"What was made is kept in {folder_of(self.out)}; the same command continues. "
-                f"To give it up, delete that folder."
-            ) from None
-        size = plan.config.size
-        print(
-            f"{self.out}: {plan.config.count} levels of {size}×{size} from "
-            f"{sum(n > 0 for n in plan.counts)} structures, digest {digest[:12]}"
-        )
+        write = make_layouts if self.layouts_only else make_file
+        with kept_if_interrupted(self.out):
+            digest = write(plan, self.out, workers=self.workers)
+        print_made(plan, self.out, digest, what="layouts" if self.layouts_only else "levels")
+
+
+@contextmanager
+def kept_if_interrupted(out: Path) -> Generator[None]:
+    """Say where an unfinished set is kept if it is interrupted."""
+    from dred.levels.growing import folder_of
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"What was made is kept in {folder_of(out)}; the same command continues. "
+            f"To give it up, delete that folder."
+        ) from None
+
+
+def print_made(plan: "Contents", out: Path, digest: str, *, what: str = "levels") -> None:
+    """Say what a new file holds."""
+    height, width = (side + 2 for side in plan.shape)
+    print(
+        f"{out}: {sum(plan.counts)} {what} of {height}×{width} from "
+        f"{sum(n > 0 for n in plan.counts)} structures, digest {digest[:12]}"
+    )
+
+
+@dataclass(frozen=True)
+class Furnish:
+    """Make levels of layouts: keep the largest part, then place goal, moss, lava and start.
+
+    LAYOUTS is a file of `dred levels make … --layouts-only`. There is one level in each layout
+    unless --count says otherwise: with more, layouts serve several times; with fewer, the first of
+    each structure serve. Furnished with the seed of the layouts, which is taken if none is given,
+    they become the levels that `dred levels make` makes at once.
+
+    For example:
+      dred levels furnish layouts.npz --out levels.npz
+      dred levels furnish layouts.npz --count 224 --preset cave-escape-edge-lava --out lava.npz
+    """
+
+    layouts: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="LAYOUTS")]
+    """A file of layouts (.npz)."""
+    out: Path
+    """Where to write the levels (.npz)."""
+    count: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Levels in all, equally many of each structure, instead of one for each layout."""
+    preset: Annotated[str | None, tyro.conf.arg(metavar="PRESET")] = None
+    """Furnish as this level set or TOML file says, instead of the one the layouts were made for."""
+    seed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Which levels; the seed of the layouts if not given."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Threads; all cores if not given."""
+
+    def run(self) -> None:
+        """Furnish the layouts and say what came of it."""
+        from dred.files import check_writable
+        from dred.levels.layouts import furnish_file, plan_furnishing
+
+        check_writable(self.out, inputs=[self.layouts])
+        plan = plan_furnishing(self.layouts, count=self.count, seed=self.seed, preset=self.preset)
+        with kept_if_interrupted(self.out):
+            digest = furnish_file(plan, self.out, workers=self.workers)
+        print_made(plan, self.out, digest)
 
 
 @dataclass(frozen=True)
@@ -354,4 +414,11 @@ class Import:
         )
 
 
-VERBS = {"make": Make, "info": Info, "check": Check, "show": Show, "import": Import}
+VERBS = {
+    "make": Make,
+    "furnish": Furnish,
+    "info": Info,
+    "check": Check,
+    "show": Show,
+    "import": Import,
+}

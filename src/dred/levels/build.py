@@ -5,26 +5,30 @@ happens to equal an earlier level of the set, it is drawn again from a derived s
 into pieces that threads take in any order and that are put back in order.
 """
 
+import math
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, UInt64
+from jaxtyping import Bool, Int32, UInt64
 
 from dred import progress
+from dred.config import CaveEscapeConfig
 from dred.errors import ConfigError, DatasetError
 from dred.files import check_writable
 from dred.levels import placement
 from dred.levels.cave_escape import rules_of
 from dred.levels.compiled import mark_new, seed_from, sub_seed
 from dred.levels.dataset import LevelDataset
-from dred.levels.growing import Growing
+from dred.levels.growing import Contents, Growing, Records
 from dred.levels.level import ANY_HEADING
+from dred.levels.packing import MadeLayouts
 from dred.levels.placement import CONTRADICTION, NOT_PLACED, TOO_SMALL, Made
 from dred.levels.plan import Plan, make_plan
 from dred.levels.wfc.structures import Structure
@@ -76,44 +80,60 @@ class Seen:
         return new
 
 
+Some = TypeVar("Some", Made, MadeLayouts)
+MakePiece = Callable[[int, range, Bool[np.ndarray, " 1"], int], Some]
+"""Makes some of one structure: its position, their numbers, a flag to stop early, which redraw."""
+
+
 def made_pieces(
     plan: Plan, *, workers: int | None = None, done: int = 0, seen: Seen | None = None
 ) -> Iterator[Made]:
     """The levels of a set in order, in pieces, from number `done` on."""
+    return pieces_in_order(plan, partial(_make_piece, plan), workers=workers, done=done, seen=seen)
+
+
+def pieces_in_order(
+    plan: Contents,
+    make_piece: MakePiece[Some],
+    *,
+    workers: int | None = None,
+    done: int = 0,
+    seen: Seen | None = None,
+) -> Iterator[Some]:
+    """All that is planned, in order, in pieces, from number `done` on, none of it twice."""
     workers = os.cpu_count() or 1 if workers is None else workers
     if workers < 1:
         raise ConfigError(f"workers (={workers}) must be at least 1.")
-    seen = seen or Seen(plan.config.count)
+    seen = seen or Seen(sum(plan.counts))
     pieces = _pieces(plan, done)
     stop = np.zeros(1, np.bool_)
     with ThreadPoolExecutor(workers) as pool:
-        waiting: deque[tuple[Structure, range, Future[Made]]] = deque()
+        waiting: deque[tuple[int, range, Future[Some]]] = deque()
 
         def submit(few: int) -> None:
-            for structure, numbers in islice(pieces, few):
-                future = pool.submit(_make_piece, plan, structure, numbers, stop)
-                waiting.append((structure, numbers, future))
+            for which, numbers in islice(pieces, few):
+                waiting.append((which, numbers, pool.submit(make_piece, which, numbers, stop, 0)))
 
         try:
             submit(2 * workers)
             while waiting:
-                structure, numbers, future = waiting.popleft()
+                which, numbers, future = waiting.popleft()
                 made = future.result()
                 submit(1)
-                _redraw_repeated(plan, structure, numbers, made, seen)
+                _redraw_repeated(plan, make_piece, which, numbers, made, seen)
                 yield made
         finally:
             stop[0] = True
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _pieces(plan: Plan, done: int) -> Iterator[tuple[Structure, range]]:
-    """The work, in order: runs of level numbers of one structure."""
-    step = max(1, CELLS_PER_PIECE // plan.config.inside**2)
+def _pieces(plan: Contents, done: int) -> Iterator[tuple[int, range]]:
+    """The work, in order: the position of a structure, and a run of numbers."""
+    step = max(1, CELLS_PER_PIECE // math.prod(plan.shape))
     before = 0
-    for structure, count in zip(plan.structures, plan.counts, strict=True):
+    for which, count in enumerate(plan.counts):
         for first in range(min(max(done - before, 0), count), count, step):
-            yield structure, range(first, min(first + step, count))
+            yield which, range(first, min(first + step, count))
         before += count
 
 
@@ -141,15 +161,17 @@ def make_fresh(plan: Plan, number: int, count: int) -> Made:
 
 
 def _make_piece(
-    plan: Plan,
-    structure: Structure,
-    numbers: range,
-    stop: Bool[np.ndarray, " 1"],
-    redraw: int = 0,
+    plan: Plan, which: int, numbers: range, stop: Bool[np.ndarray, " 1"], redraw: int
 ) -> Made:
     """Make the levels of the plan's set with these numbers, unless told to stop."""
-    stream = sub_seed(seed_from(f"{plan.config.name}/{structure.name}", plan.seed), redraw)
+    structure = plan.structures[which]
+    stream = stream_of(plan.config.name, structure.name, plan.seed, redraw)
     return make_some(plan, structure, numbers, stop, stream=stream)
+
+
+def stream_of(name: str, structure: str, seed: int, redraw: int) -> np.uint64:
+    """The seed of all levels of one structure of a set."""
+    return sub_seed(seed_from(f"{name}/{structure}", seed), redraw)
 
 
 def make_some(
@@ -174,56 +196,91 @@ def make_some(
         stop,
         made,
     )
-    if (made.outcome == TOO_SMALL).any():
-        raise DatasetError(
-            f"Structure {structure.name!r} gave no usable {side}×{side} layout in "
-            f"{placement.MAX_LAYOUTS} tries: none had {plan.config.tiles.min_navigable} connected "
-            "floor cells. Draw more floor into its pattern, or lower min_navigable."
-        )
-    if (made.outcome == NOT_PLACED).any():
-        raise DatasetError(
-            f"Structure {structure.name!r}: {placement.MAX_PLACEMENTS} placements on each of many "
-            f"{side}×{side} layouts gave no level with moss and lava on the asked side of the "
-            "goal. Set only_correlated = false, a lower temperature, or larger layouts."
-        )
     if (made.outcome == CONTRADICTION).any():
         raise structure.contradiction(side, side)
+    check_outcomes(made.outcome, structure.name, plan.shape, plan.config.tiles)
     return made
 
 
+def check_outcomes(
+    outcome: Int32[np.ndarray, " batch"],
+    structure: str,
+    shape: tuple[int, int],
+    tiles: CaveEscapeConfig,
+) -> None:
+    """Stop if a level could not be made in any layout of a structure."""
+    size = f"{shape[0]}×{shape[1]}"
+    if (outcome == TOO_SMALL).any():
+        raise DatasetError(
+            f"Structure {structure!r} gave no usable {size} layout in {placement.MAX_LAYOUTS} "
+            f"tries: none had {tiles.min_navigable} connected floor cells. Draw more floor into "
+            "its pattern, or lower min_navigable."
+        )
+    if (outcome == NOT_PLACED).any():
+        raise DatasetError(
+            f"Structure {structure!r}: {placement.MAX_PLACEMENTS} placements on each of many "
+            f"{size} layouts gave no level with moss and lava on the asked side of the "
+            "goal. Set only_correlated = false, a lower temperature, or larger layouts."
+        )
+
+
 def _redraw_repeated(
-    plan: Plan, structure: Structure, numbers: range, made: Made, seen: Seen
+    plan: Contents,
+    make_piece: MakePiece[Some],
+    which: int,
+    numbers: range,
+    made: Some,
+    seen: Seen,
 ) -> None:
     """Draw again, until it is new, each level that equals an earlier one."""
     for position in np.flatnonzero(~seen.add(made.fingerprint)):
         number = numbers[int(position)]
         for redraw in range(1, MAX_REDRAWS):
             alone = range(number, number + 1)
-            again = _make_piece(plan, structure, alone, np.zeros(1, np.bool_), redraw)
+            again = make_piece(which, alone, np.zeros(1, np.bool_), redraw)
             if seen.add(again.fingerprint)[0]:
                 for part, new in zip(made, again, strict=True):
                     part[position] = new[0]
                 break
         else:
             raise DatasetError(
-                f"Structure {structure.name!r} has too few different levels at this size: number "
-                f"{number} equalled an earlier one in each of {MAX_REDRAWS} draws. Ask for fewer "
-                "levels, a larger size, or more structures."
+                f"Structure {plan.names[which]!r} has too few different levels at this size: "
+                f"number {number} equalled an earlier one in each of {MAX_REDRAWS} draws. Ask for "
+                "fewer levels, a larger size, or more structures."
             )
 
 
 def make_file(plan: Plan, path: Path, *, workers: int | None = None) -> str:
     """Make a set of levels straight to an `.npz` file, with a progress bar; returns its digest."""
-    check_writable(path)
+    check_boards(plan)
+    return grow_file(plan, partial(_make_piece, plan), path, workers=workers)
+
+
+def check_boards(plan: Plan) -> None:
+    """Stop now, before any work, at a structure that does not fit the size."""
     for structure in plan.structures:
-        structure.board(plan.config.inside, plan.config.inside)  # fails now if it must
-    count = plan.config.count
-    with Growing.open(plan, path) as growing:
+        structure.board(*plan.shape)
+
+
+def grow_file(
+    plan: Contents,
+    make_piece: MakePiece[Some],
+    path: Path,
+    *,
+    records: Records | None = None,
+    workers: int | None = None,
+) -> str:
+    """Make all that is planned straight to a file, in constant memory; returns its digest."""
+    check_writable(path)
+    count = sum(plan.counts)
+    with Growing.open(plan, path, records) as grown:
         seen = Seen(count)
-        for fingerprints in growing.fingerprints():
+        for fingerprints in grown.fingerprints():
             seen.add(fingerprints)
-        with progress.bar(plan.config.name, count, unit="levels", done=growing.done) as advance:
-            for made in made_pieces(plan, workers=workers, done=growing.done, seen=seen):
-                growing.append(made)
-                advance(len(made.tiles))
-        return growing.finish()
+        with progress.bar(plan.title, count, unit="levels", done=grown.done) as advance:
+            for made in pieces_in_order(
+                plan, make_piece, workers=workers, done=grown.done, seen=seen
+            ):
+                grown.append(made)
+                advance(len(made.fingerprint))
+        return grown.finish()

@@ -1,16 +1,17 @@
 """A set of levels on its way to disk, in constant memory, that can be interrupted and continued.
 
 It grows in a folder `NAME.partial` beside its final name: raw arrays, and a count of the levels in
-them that is advanced last. The file is put together from them and renamed in one step.
+them that is advanced last. The file is put together from them and renamed in one step. Sets of
+layouts grow in the same way, with other arrays.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,30 +21,89 @@ from dred.errors import DatasetError
 from dred.files import OutputError, cannot_write, held, write_text
 from dred.levels import storage
 from dred.levels.level import ANY_HEADING
-from dred.levels.placement import Made
-from dred.levels.plan import Plan
+
+PIECE = 1024  # levels read back or written at a time
+
+
+@runtime_checkable
+class Contents(Protocol):
+    """What a set will be: how many of each structure, how large, and how it is made."""
+
+    @property
+    def title(self) -> str:
+        """What the set is called."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of a level, without the surrounding wall."""
+        ...
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the structures."""
+        ...
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many levels each structure gives."""
+        ...
+
+    @property
+    def recipe(self) -> Mapping[str, object]:
+        """All that the levels depend on, for JSON."""
+        ...
+
+
+@runtime_checkable
+class Batch(Protocol):
+    """Some levels or layouts, as arrays with names, of which each has a fingerprint."""
+
+    @property
+    def fingerprint(self) -> NDArray[np.uint64]:
+        """A number that depends on everything in a level."""
+        ...
+
+
+class Records(NamedTuple):
+    """What a file keeps of each of its levels, and what its meta says of them all."""
+
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # of one level, the type and shape by name
+    same: dict[str, np.generic]  # what is the same in all levels
+    facts: dict[str, object]
+
+
+def level_records(plan: Contents) -> Records:
+    """What a file of levels keeps."""
+    count, (height, width) = sum(plan.counts), plan.shape
+    shapes = {"tiles": plan.shape, "goal": (2,), "start": (2,)}
+    return Records(
+        {name: (storage.DTYPES[name], shape) for name, shape in shapes.items()},
+        {"heading": np.int8(ANY_HEADING)},
+        {"levels": count, "height": height, "width": width, "solvable": count},
+    )
 
 
 class Growing:
     """A set on its way to disk: raw arrays in a folder, and how many levels of them count."""
 
-    PARTS = ("tiles", "goal", "start", "fingerprint")
-
-    def __init__(self, plan: Plan, path: Path) -> None:
-        self.plan, self.path, self.done = plan, path, 0
+    def __init__(self, plan: Contents, path: Path, records: Records) -> None:
+        self.plan, self.path, self.records, self.done = plan, path, records, 0
+        self.count = sum(plan.counts)
         self.folder = folder_of(path)
-        side = plan.config.inside
-        self.shapes = {"tiles": (side, side), "goal": (2,), "start": (2,), "fingerprint": ()}
-        self.dtypes = {**storage.DTYPES, "fingerprint": "<u8"}
+        self.arrays = {**records.arrays, "fingerprint": ("<u8", ())}
 
     @classmethod
     @contextmanager
-    def open(cls, plan: Plan, path: Path) -> Generator["Growing"]:
+    def open(
+        cls, plan: Contents, path: Path, records: Records | None = None
+    ) -> Generator["Growing"]:
         """Begin a set, or go on with one that was interrupted, as the only one to do so.
 
-        What was made is kept if the work is interrupted or the disk is full, and only then.
+        What was made is kept if the work is interrupted or the disk is full, and only then. It is
+        a set of levels unless other records are given.
         """
-        growing = cls(plan, path)
+        growing = cls(plan, path, records or level_records(plan))
         keep = (KeyboardInterrupt, OSError, OutputError)
         try:
             growing.folder.mkdir(exist_ok=True)
@@ -76,9 +136,9 @@ class Growing:
             counted = int((self.folder / "done.json").read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             counted = 0
-        whole = [self._size(name) // self._bytes_per_level(name) for name in self.PARTS]
-        self.done = max(0, min(counted, self.plan.config.count, *whole))
-        for name in self.PARTS:  # drop what was written after the last count
+        whole = [self._size(name) // self._bytes_per_level(name) for name in self.arrays]
+        self.done = max(0, min(counted, self.count, *whole))
+        for name in self.arrays:  # drop what was written after the last count
             with (self.folder / name).open("ab") as stream:
                 stream.truncate(self.done * self._bytes_per_level(name))
 
@@ -87,35 +147,36 @@ class Growing:
         return path.stat().st_size if path.exists() else 0
 
     def _bytes_per_level(self, name: str) -> int:
-        return int(np.prod(self.shapes[name], dtype=int)) * np.dtype(self.dtypes[name]).itemsize
+        dtype, shape = self.arrays[name]
+        return int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
 
-    def append(self, made: Made) -> None:
+    def append(self, made: Batch) -> None:
         """Add some levels; they count once they are safe on disk and the new count is written."""
         try:
-            for name in self.PARTS:
-                array = np.ascontiguousarray(getattr(made, name), self.dtypes[name])
+            for name, (dtype, _) in self.arrays.items():
+                array = np.ascontiguousarray(getattr(made, name), dtype)
                 with (self.folder / name).open("ab") as stream:
                     stream.write(array.tobytes())
                     stream.flush()
                     os.fsync(stream.fileno())
-            self.done += len(made.tiles)
+            self.done += len(made.fingerprint)
             write_text(self.folder / "done.json", str(self.done))
         except OSError as error:
             kept = f"What was made is kept in {self.folder}; the same command continues."
             raise OutputError(cannot_write(self.path, error, instead=kept)) from error
 
-    def _read(self, name: str, levels: int = 8192) -> Iterator[NDArray[np.generic]]:
-        size = self._bytes_per_level(name) * levels
+    def _read(self, name: str, levels: int = PIECE) -> Iterator[NDArray[np.generic]]:
+        size, (dtype, shape) = self._bytes_per_level(name) * levels, self.arrays[name]
         with (self.folder / name).open("rb") as stream:
             while content := stream.read(size):
-                yield np.frombuffer(content, self.dtypes[name]).reshape(-1, *self.shapes[name])
+                yield np.frombuffer(content, dtype).reshape(-1, *shape)
 
     def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
         """The fingerprints of the levels so far."""
         for piece in self._read("fingerprint"):
             yield piece.astype(np.uint64)
 
-    def _repeat(self, values: Sequence[object], levels: int = 65_536) -> Iterator[NDArray[Any]]:
+    def _repeat(self, values: Sequence[object], levels: int = PIECE) -> Iterator[NDArray[Any]]:
         """One value for all levels of each structure, in pieces."""
         for value, count in zip(values, self.plan.counts, strict=True):
             for first in range(0, count, levels):
@@ -123,26 +184,25 @@ class Growing:
 
     def finish(self) -> str:
         """Put the file together under its final name and remove the folder; its digest."""
-        count = self.plan.config.count
-        columns = {
-            name: storage.Column(
-                np.dtype(self.dtypes[name]), (count, *self.shapes[name]), self._read(name)
+        names, first = self.plan.names, next(iter(self.records.arrays))
+        with progress.bar("writing", self.count, unit="levels") as advance:
+            columns = {
+                name: storage.Column(
+                    np.dtype(dtype),
+                    (self.count, *shape),
+                    counted(self._read(name), advance) if name == first else self._read(name),
+                )
+                for name, (dtype, shape) in self.records.arrays.items()
+            }
+            for name, value in self.records.same.items():
+                columns[name] = storage.Column(
+                    value.dtype, (self.count,), self._repeat([value] * len(names))
+                )
+            columns["structure"] = storage.Column(
+                np.array(names).dtype, (self.count,), self._repeat(names)
             )
-            for name in ("tiles", "goal", "start")
-        }
-        names = [structure.name for structure in self.plan.structures]
-        text = np.array(names).dtype
-        columns["heading"] = storage.Column(
-            np.dtype(np.int8), (count,), self._repeat([np.int8(ANY_HEADING)] * len(names))
-        )
-        columns["structure"] = storage.Column(text, (count,), self._repeat(names))
-        side = self.plan.config.inside
-        facts = {"levels": count, "height": side, "width": side, "solvable": count}
-        with progress.bar("writing", count, unit="levels") as advance:
-            columns["tiles"] = columns["tiles"]._replace(
-                pieces=counted(columns["tiles"].pieces, advance)
-            )
-            digest = storage.write_file(self.path, columns, {"made": self.plan.recipe, **facts})
+            meta = {"made": self.plan.recipe, **self.records.facts}
+            digest = storage.write_file(self.path, columns, meta)
         shutil.rmtree(self.folder)
         return digest
 

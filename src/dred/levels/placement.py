@@ -9,7 +9,7 @@ from dred.levels.compiled import RandomState, compiled, derive, draw, draw_below
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL
 from dred.levels.measure import correlation
 from dred.levels.search import UNREACHABLE, extend_distances, flood, largest_part
-from dred.levels.wfc.engine import Board, Tables, collapse, new_wave
+from dred.levels.wfc.engine import Board, Tables, Wave, collapse, new_wave
 
 MAX_LAYOUTS = 1000  # layouts tried for one level before giving up
 MAX_PLACEMENTS = 256  # placements tried on one layout before taking another
@@ -216,6 +216,41 @@ def place_one(
 
 
 @compiled
+def furnish_one(
+    floor: NDArray[np.bool_],
+    part: NDArray[np.bool_],
+    rules: Rules,
+    seed: np.uint64,
+    made: Made,
+    index: int,
+) -> int:
+    """Keep the largest part of a layout and place everything: MADE, TOO_SMALL or NOT_PLACED."""
+    if largest_part(floor, part) < rules.min_navigable:
+        return TOO_SMALL
+    return MADE if place_one(part, rules, seed, made, index) else NOT_PLACED
+
+
+@compiled
+def collapse_floor(
+    tables: Tables,
+    board: Board,
+    is_wall: NDArray[np.uint8],
+    max_attempts: int,
+    wave: Wave,
+    symbols: NDArray[np.uint8],
+    seed: np.uint64,
+    floor: NDArray[np.bool_],
+) -> bool:
+    """Draw a layout, given as its floor cells; False if it ended in contradictions."""
+    if collapse(tables, board, wave, derive(seed, 0), max_attempts, symbols) == 0:
+        return False
+    for row in range(board.height):
+        for column in range(board.width):
+            floor[row, column] = is_wall[symbols[row, column]] == 0
+    return True
+
+
+@compiled
 def make_levels(
     tables: Tables,
     board: Board,
@@ -243,15 +278,11 @@ def make_levels(
                 made.outcome[index] = STOPPED
                 break
             seed = derive(level_seed, tried)
-            if collapse(tables, board, wave, derive(seed, 0), max_attempts, symbols) == 0:
+            if not collapse_floor(tables, board, is_wall, max_attempts, wave, symbols, seed, floor):
                 made.outcome[index] = CONTRADICTION
                 break
-            for row in range(board.height):
-                for column in range(board.width):
-                    floor[row, column] = is_wall[symbols[row, column]] == 0
-            if largest_part(floor, part) < rules.min_navigable:
-                continue
-            made.outcome[index] = NOT_PLACED
-            if place_one(part, rules, derive(seed, 1), made, index):
-                made.outcome[index] = MADE
+            outcome = furnish_one(floor, part, rules, derive(seed, 1), made, index)
+            if outcome != TOO_SMALL:
+                made.outcome[index] = outcome
+            if outcome == MADE:
                 break

@@ -26,10 +26,24 @@ class Plan:
     seed: int
 
     @property
+    def title(self) -> str:
+        """What the set is called."""
+        return self.config.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the levels, without the surrounding wall."""
+        return self.config.inside, self.config.inside
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the structures."""
+        return [structure.name for structure in self.structures]
+
+    @property
     def counts(self) -> list[int]:
-        """How many levels each structure gives: equally many, the first ones taking the rest."""
-        each, rest = divmod(self.config.count, len(self.structures))
-        return [each + (index < rest) for index in range(len(self.structures))]
+        """How many levels each structure gives."""
+        return equal_shares(self.config.count, len(self.structures))
 
     @property
     def recipe(self) -> dict[str, object]:
@@ -49,6 +63,12 @@ class Plan:
                 for structure in self.structures
             },
         }
+
+
+def equal_shares(count: int, among: int) -> list[int]:
+    """So many things divided equally, the first ones taking the rest."""
+    each, rest = divmod(count, among)
+    return [each + (index < rest) for index in range(among)]
 
 
 def find_config(name: str | Path) -> tuple[DatasetConfig, Path]:

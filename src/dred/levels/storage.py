@@ -2,7 +2,7 @@
 
 The file holds `tiles`, `goal`, `start`, `heading`, `structure` and `meta` (JSON). It is written
 array by array from pieces, so a set larger than memory can be saved, and the same levels give the
-same bytes.
+same bytes. Files of layouts are written and read in the same way, with arrays of their own.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tokenize import TokenError
 from typing import NamedTuple, cast
@@ -71,14 +71,13 @@ def digest_of(arrays: Mapping[str, Array], names: Sequence[str] = ARRAYS) -> str
 
 
 def write_file(path: Path, columns: Mapping[str, Column], meta: Mapping[str, object]) -> str:
-    """Write a file of levels, whole or not at all; returns its digest."""
+    """Write these arrays and a meta, whole or not at all; returns their digest."""
     digest = hashlib.sha256()
     with (
         replacing(path) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as archive,
     ):
-        for name in ARRAYS:
-            column = columns[name]
+        for name, column in columns.items():
             digest.update(digest_start(name, column.dtype, column.shape))
             with archive.open(_entry(name), "w", force_zip64=True) as stream:
                 stream.write(_header(column.dtype, column.shape))
@@ -122,31 +121,43 @@ def _header(dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> bytes:
 
 def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
     """The arrays and the meta of a file of levels, after every check; never runs a pickle."""
+    return read_arrays(path, ARRAYS, what="set of levels", check=_check_shapes)
+
+
+def read_arrays(
+    path: Path,
+    names: Sequence[str],
+    *,
+    what: str,
+    check: Callable[[Path, Mapping[str, Array]], None],
+) -> tuple[dict[str, Array], dict[str, object]]:
+    """The named arrays and the meta of a file, if all are there, pass a check and fit the digest.
+
+    `what` the file should be is said in errors.
+    """
     if not path.exists():
         raise DatasetError(
             f"There is no file {path}. Make one with `dred levels make cave-escape-train --out "
             f"{path}`, or give the path of another."
         )
     if not path.is_file():
-        raise DatasetError(f"{path} is not a file. Give the path of an .npz file of levels.")
+        raise DatasetError(f"{path} is not a file. Give the path of an .npz file: a {what}.")
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_members(path, archive)
-            arrays = {name: _read_array(archive, name) for name in ARRAYS}
+            _check_members(path, archive, names, what)
+            arrays = {name: _read_array(archive, name) for name in names}
             meta = _parse_meta(path, _read_array(archive, "meta"))
     except DAMAGE as error:
         raise DatasetError(
-            f"{path} cannot be read as a set of levels: {str(error).rstrip('.')}. The file is "
+            f"{path} cannot be read as a {what}: {str(error).rstrip('.')}. The file is "
             "damaged, cut short, or of another kind. Make or copy it again."
         ) from None
-    _check_shapes(path, arrays)
-    if not len(arrays["tiles"]):
-        raise DatasetError(f"{path} holds no level. Make or import a set with at least one.")
-    if meta.get("digest") != digest_of(arrays):
+    check(path, arrays)
+    if meta.get("digest") != digest_of(arrays, names):
         raise DatasetError(
-            f"{path}: the levels do not match the digest stored with them, so the file was changed "
-            "or damaged after it was written. Make or copy it again; if you changed it on purpose, "
-            "save it with dred.levels.save."
+            f"{path}: its arrays do not match the digest stored with them, so the file was changed "
+            "or damaged after it was written. Make or copy it again; if you changed levels on "
+            "purpose, save them with dred.levels.save."
         )
     return arrays, meta
 
@@ -156,7 +167,7 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> Array:
         return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
+def _check_members(path: Path, archive: zipfile.ZipFile, names: Sequence[str], what: str) -> None:
     """All arrays are there and none is a pickle; reads headers only."""
     members = archive.namelist()
     for member in members:
@@ -174,10 +185,15 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
                 "any program when opened, so it was not opened. Ask for the levels as plain "
                 "arrays, text or PNG, and use `dred levels import`."
             )
-    missing = [name for name in (*ARRAYS, "meta") if f"{name}.npy" not in members]
+    missing = [name for name in (*names, "meta") if f"{name}.npy" not in members]
+    if missing and "floor.npy" in members:
+        raise DatasetError(
+            f"{path} holds layouts without start and goal, and a {what} is needed. Make levels of "
+            f"them with `dred levels furnish {path} --out levels.npz`."
+        )
     if missing:
         raise DatasetError(
-            f"{path} has no {', '.join(missing)}, so it is not a set of levels made by dred. "
+            f"{path} has no {', '.join(missing)}, so it is not a {what} made by dred. "
             "To take levels from arrays of another kind, use `dred levels import`."
         )
 
@@ -216,3 +232,5 @@ def _check_shapes(path: Path, arrays: Mapping[str, Array]) -> None:
                 "tiles uint8 [n, height, width], goal and start int32 [n, 2], heading int8 [n] and "
                 "structure text [n]. Save levels with dred.levels.save, or import them."
             )
+    if not len(tiles):
+        raise DatasetError(f"{path} holds no level. Make or import a set with at least one.")
