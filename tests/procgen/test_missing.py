@@ -55,6 +55,7 @@ def test_importing_dred_does_not_import_the_simulator():
         ["procgen", "train", "bigfish", "--out", "run"],
         ["procgen", "study", "study.toml"],
         ["bench", "procgen"],
+        ["levels", "show", "procgen/coinrun", "--out", "coinrun.png"],
     ],
 )
 def test_commands_say_so_too_and_leave_nothing_behind(

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -208,17 +208,20 @@ class Show:
     """Draw levels of a set as a picture: a row per structure, or one level large.
 
     With --buffer, draw the levels that a run would replay, the likeliest first. Of a generator,
-    draw levels between pairs of the dataset, each row from one level to the other.
+    draw levels between pairs of the dataset, each row from one level to the other. Of
+    procgen/GAME, draw what the agent sees in levels of that game, and of procgen, in all games.
 
     For example:
       dred levels show train.npz --out train.png
       dred levels show train.npz --level 7 --out level.png
       dred levels show runs/plr --buffer --out buffer.png
       dred levels show vae --between 3 200 --out strip.png
+      dred levels show procgen/bigfish --levels 0 1 2 3 200 --steps 60 --out bigfish.png
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A set of levels (.npz), the folder of a generator, or that of a run with --buffer."""
+    """A set of levels (.npz), the folder of a generator, that of a run with --buffer, or
+    procgen/GAME."""
     out: Path
     """Where to write the picture (.png)."""
     buffer: bool = False
@@ -227,12 +230,18 @@ class Show:
     """Of a generator: only levels between these two of the dataset."""
     level: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Only this level, large; it is also printed as text."""
+    levels: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N [N …]")] = ()
+    """Of Procgen: these levels, instead of the first 9."""
+    steps: int = 0
+    """Of Procgen: what is seen after so many random actions, instead of at the start."""
+    difficulty: Literal["easy", "hard"] = "easy"
+    """Of Procgen: which levels the numbers mean."""
     per_row: int = 8
     """Levels in a row."""
     cell: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Pixels a tile; chosen to suit the size of the levels if not given."""
+    """Pixels a tile (of Procgen, a pixel); chosen to suit the size of the levels if not given."""
     seed: int = 0
-    """Which levels are shown."""
+    """Which levels are shown, or which actions are taken."""
 
     def run(self) -> None:
         """Write the picture."""
@@ -240,6 +249,11 @@ class Show:
         from dred.levels import load
 
         check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
+        if self.file.parts[:1] == ("procgen",) and not self.file.exists():
+            self._procgen()
+            return
+        if self.levels or self.steps:
+            raise ConfigError("--levels and --steps need a game, for example procgen/coinrun.")
         if self.buffer:
             self._buffer()
             return
@@ -287,6 +301,31 @@ class Show:
         title = f"{len(saved.levels)} levels in the buffer of {run.path}, the likeliest first"
         save_picture(draw_gallery(rows, cell=cell, title=title), self.out)
         print(f"{self.out}: {len(saved.levels)} levels in the buffer of {run.path}")
+
+    def _procgen(self) -> None:
+        import numpy as np
+
+        from dred.files import check_writable
+        from dred.levels.render import draw_rows, save_picture
+        from dred.procgen import GAMES
+        from dred.procgen.observations import observations_of
+
+        check_writable(self.out)
+        name = "/".join(self.file.parts[1:])
+        games, levels, scale = (name,) if name else GAMES, self.levels or tuple(range(9)), self.cell
+        enlarged = np.ones((scale or 2, scale or 2, 1), np.uint8)
+        rows: list[tuple[str, list[np.ndarray]]] = []
+        for game in games:
+            seen = observations_of(
+                game, levels, steps=self.steps, difficulty=self.difficulty, seed=self.seed
+            )
+            for first in range(0, len(levels), self.per_row):
+                some = slice(first, first + self.per_row)
+                label = f"{game}, levels {' '.join(map(str, levels[some]))}"
+                rows.append((label, [np.kron(image, enlarged) for image in seen[some]]))
+        when = f"after {self.steps} random actions" if self.steps else "at the start"
+        save_picture(draw_rows(rows, title=f"What the agent sees {when}"), self.out)
+        print(f"{self.out}: {len(levels)} levels of {', '.join(games)} ({self.difficulty}), {when}")
 
     def _interpolations(self) -> None:
         import jax

@@ -29,6 +29,7 @@ AGENT_COLOUR = (66, 133, 244)
 GRID_COLOUR = (44, 45, 50)
 INK = (32, 33, 36)
 PAPER = (255, 255, 255)
+GAP = 10  # pixels between the pictures of a gallery
 SCALE = 4  # shapes are drawn this much larger and shrunk, for smooth edges
 
 
@@ -119,25 +120,36 @@ def draw_gallery(
     rows: Sequence[tuple[str, Sequence[Level]]], *, cell: int = 8, title: str = ""
 ) -> Image.Image:
     """Levels in labelled rows, with a legend of the tiles at the foot."""
-    gap, label_height = 10, 22
-    pictures = [[draw_level(level, cell=cell) for level in levels] for _, levels in rows]
-    width = max(sum(p.shape[1] + gap for p in row) for row in pictures) + gap
-    heights = [max(p.shape[0] for p in row) + label_height + gap for row in pictures]
-    head = 34 if title else gap
-    image = Image.new("RGB", (max(width, 560), head + sum(heights) + 34), PAPER)
+    pictures = [(label, [draw_level(level, cell=cell) for level in row]) for label, row in rows]
+    image = draw_rows(pictures, title=title, foot=34)
+    _draw_legend(image, ImageDraw.Draw(image), image.height - 34, GAP)
+    return image
+
+
+def draw_rows(
+    rows: Sequence[tuple[str, Sequence[UInt8[np.ndarray, "_ _ 3"]]]],
+    *,
+    title: str = "",
+    foot: int = GAP,
+) -> Image.Image:
+    """Pictures in labelled rows, with so much room left at the foot."""
+    label_height = 22
+    width = max(sum(p.shape[1] + GAP for p in row) for _, row in rows) + GAP
+    heights = [max(p.shape[0] for p in row) + label_height + GAP for _, row in rows]
+    head = 34 if title else GAP
+    image = Image.new("RGB", (max(width, 560), head + sum(heights) + foot), PAPER)
     pen = ImageDraw.Draw(image)
     font = ImageFont.load_default(14)
     if title:
-        pen.text((gap, 9), title, fill=INK, font=ImageFont.load_default(16))
+        pen.text((GAP, 9), title, fill=INK, font=ImageFont.load_default(16))
     top = head
-    for (label, _), row, height in zip(rows, pictures, heights, strict=True):
-        pen.text((gap, top + 2), label, fill=INK, font=font)
-        left = gap
+    for (label, row), height in zip(rows, heights, strict=True):
+        pen.text((GAP, top + 2), label, fill=INK, font=font)
+        left = GAP
         for picture in row:
             image.paste(Image.fromarray(picture), (left, top + label_height))
-            left += picture.shape[1] + gap
+            left += picture.shape[1] + GAP
         top += height
-    _draw_legend(image, pen, top, gap)
     return image
 
 
