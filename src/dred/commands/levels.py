@@ -209,7 +209,8 @@ class Show:
 
     With --buffer, draw the levels that a run would replay, the likeliest first. Of a generator,
     draw levels between pairs of the dataset, each row from one level to the other. Of
-    procgen/GAME, draw what the agent sees in levels of that game, and of procgen, in all games.
+    procgen/GAME, draw what the agent sees in levels of that game, and of procgen, in all games. As
+    palette, draw the colours of tiles, also as they look to the colour-blind.
 
     For example:
       dred levels show train.npz --out train.png
@@ -220,8 +221,8 @@ class Show:
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
-    """A set of levels (.npz), the folder of a generator, that of a run with --buffer, or
-    procgen/GAME."""
+    """A set of levels (.npz), the folder of a generator, that of a run with --buffer,
+    procgen/GAME, or palette."""
     out: Path
     """Where to write the picture (.png)."""
     buffer: bool = False
@@ -251,6 +252,9 @@ class Show:
         check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
         if self.file.parts[:1] == ("procgen",) and not self.file.exists():
             self._procgen()
+            return
+        if self.file == Path("palette") and not self.file.exists():
+            self._palette()
             return
         if self.levels or self.steps:
             raise ConfigError("--levels and --steps need a game, for example procgen/coinrun.")
@@ -301,6 +305,18 @@ class Show:
         title = f"{len(saved.levels)} levels in the buffer of {run.path}, the likeliest first"
         save_picture(draw_gallery(rows, cell=cell, title=title), self.out)
         print(f"{self.out}: {len(saved.levels)} levels in the buffer of {run.path}")
+
+    def _palette(self) -> None:
+        from dred.files import check_writable
+        from dred.levels.palette import VISIONS, differences, draw_palette
+        from dred.levels.render import save_picture
+
+        check_writable(self.out)
+        save_picture(draw_palette(), self.out)
+        for vision in VISIONS:
+            found = differences(vision)
+            pair = min(found, key=found.__getitem__)
+            print(f"{vision:13} most alike: {' and '.join(pair)}, {found[pair]:.0f} apart (CIELAB)")
 
     def _procgen(self) -> None:
         import numpy as np
