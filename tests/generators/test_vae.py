@@ -118,15 +118,72 @@ def test_likelihoods_agree_with_plain_sums():
                 total += column[int(tiles[cell])]
         assert float(ours[0][index]) == pytest.approx(total / 49, abs=1e-4)
         free = [cell for cell in range(49) if tiles[cell] in (EMPTY, MOSS)]
-        g = drawing.goal[index]
-        assert float(ours[1][index]) == pytest.approx(
-            g[goal] - np.log(np.exp(g[free]).sum()), abs=1e-4
-        )
-        free.remove(goal)
         s = drawing.start[index]
         assert float(ours[2][index]) == pytest.approx(
             s[start] - np.log(np.exp(s[free]).sum()), abs=1e-4
         )
+        free.remove(start)
+        g = drawing.goal[index]
+        assert float(ours[1][index]) == pytest.approx(
+            g[goal] - np.log(np.exp(g[free]).sum()), abs=1e-4
+        )
+
+
+# The start is drawn first, so its head must learn that it is not on the goal's cell. It once never
+# heard of that cell, since training chose the start among all cells but the goal.
+SURE = {".": EMPTY, ",": MOSS, "#": WALL, "~": LAVA, ">": EMPTY, "G": EMPTY}
+
+
+def sure_of(picture, start, goal):
+    """What a decoder says that is sure of a layout in one row, with these odds of the places."""
+    layout = [[40.0 if SURE[cell] == kind else 0.0 for kind in CLASSES] for cell in picture]
+    places = (jnp.log(jnp.array([odds], jnp.float32)) for odds in (goal, start))
+    return Drawing(jnp.array([layout]), *places)
+
+
+def test_training_masks_fit_the_order_of_sampling_by_hand():
+    picture = ">,.G#"
+    level = arrays(as_batch(from_text(picture)))
+    drawing = sure_of(picture, start=[1, 2, 3, 4, 90], goal=[5, 1, 1, 2, 90])
+    _, goal, start = log_likelihoods(drawing, level)
+    assert float(jnp.exp(start[0])) == pytest.approx(1 / (1 + 2 + 3 + 4))  # the goal's cell counts
+    assert float(jnp.exp(goal[0])) == pytest.approx(2 / (1 + 1 + 2))  # the start's cell does not
+
+    def start_given(odds):
+        return log_likelihoods(drawing._replace(start=odds), level)[2][0]
+
+    slope = jax.grad(start_given)(drawing.start)[0]
+    np.testing.assert_allclose(slope, [1 - 0.1, -0.2, -0.3, -0.4, 0], atol=1e-6)
+
+
+def test_training_masks_fit_the_order_of_sampling_drawn_as_often_as_probable():
+    picture, count = "..,.#~", 20_000
+    drawing = sure_of(picture, start=[1, 2, 3, 4, 90, 90], goal=[4, 1, 3, 2, 90, 90])
+    many = jax.tree.map(lambda part: jnp.repeat(part, count, axis=0), drawing)
+    made = draw_levels(many, (1, 6), key=jax.random.key(0))
+    drawn = np.zeros((6, 6))
+    np.add.at(drawn, (np.asarray(made.start)[:, 1], np.asarray(made.goal)[:, 1]), 1 / count)
+    total = 0.0
+    for start in range(4):
+        for goal in set(range(4)) - {start}:
+            cells = [">" if i == start else "G" if i == goal else c for i, c in enumerate(picture)]
+            level = arrays(as_batch(from_text("".join(cells))))
+            _, log_goal, log_start = log_likelihoods(drawing, level)
+            chance = float(jnp.exp(log_goal + log_start)[0])
+            assert drawn[start, goal] == pytest.approx(chance, abs=4 * (chance / count) ** 0.5)
+            total += chance
+    assert total == pytest.approx(1.0, abs=1e-6)  # every level that can be drawn, and no other
+    assert drawn.sum() == pytest.approx(1.0)
+
+
+def test_training_masks_fit_the_order_of_sampling_where_no_cell_is_free():
+    picture = "#.#"  # the start takes the only free cell
+    drawing = sure_of(picture, start=[1, 1, 1], goal=[1, 5, 3])
+    many = jax.tree.map(lambda part: jnp.repeat(part, 4000, axis=0), drawing)
+    made = draw_levels(many, (1, 3), key=jax.random.key(0))
+    assert (np.asarray(made.start)[:, 1] == 1).all()
+    share = np.bincount(np.asarray(made.goal)[:, 1], minlength=3) / 4000
+    np.testing.assert_allclose(share, [0.25, 0, 0.75], atol=0.03)  # as the head of the goal says
 
 
 def test_the_divergence_of_the_prior_from_itself_is_nothing():

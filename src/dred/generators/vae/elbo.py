@@ -1,9 +1,10 @@
 """What the model maximises: a weighted evidence lower bound.
 
-    loss = β KL / latents − w_l mean over cells of log p(cell) − w_p (log p(goal) + log p(start))
+    loss = β KL / latents − w_l mean over cells of log p(cell) − w_p (log p(start) + log p(goal))
 
-At the start and the goal the tile is unknown, so the target there is half moss, half empty. Goal
-and start are chosen among the cells on which the agent can walk, the start not on the goal.
+At the start and the goal the tile is unknown, so the target there is half moss, half empty. The
+start is given the layout, the goal the layout and the start, just as levels are drawn
+(`dred.generators.vae.places`).
 """
 
 from typing import NamedTuple
@@ -15,9 +16,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from dred.config import VAEConfig
 from dred.generators.vae.graph import CLASSES, level_graph
 from dred.generators.vae.model import Drawing, Latent, LevelVAE, Seen
-from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level
-
-NEVER = -1e9  # log-odds of what cannot be
+from dred.generators.vae.places import goal_log_odds, start_log_odds
+from dred.levels.level import EMPTY, MOSS, Level
 
 
 class Parts(NamedTuple):
@@ -56,15 +56,12 @@ def log_likelihoods(drawing: Drawing, levels: Level) -> tuple[Array, Array, Arra
     layout = (jax.nn.log_softmax(drawing.layout) * targets(levels)).sum(-1).mean(-1)
     goal, start = flat_places(levels)
     tiles = levels.tiles.reshape(levels.tiles.shape[0], -1)
-    blocked = (tiles == WALL) | (tiles == LAVA)
-    cell = jnp.arange(tiles.shape[1])
-    where_goal = jnp.where(blocked, NEVER, drawing.goal)
-    where_start = jnp.where(blocked | (cell == goal[:, None]), NEVER, drawing.start)
+    can_walk = (tiles == EMPTY) | (tiles == MOSS)
     rows = jnp.arange(tiles.shape[0])
     return (
         layout,
-        jax.nn.log_softmax(where_goal)[rows, goal],
-        jax.nn.log_softmax(where_start)[rows, start],
+        jax.nn.log_softmax(goal_log_odds(drawing.goal, can_walk, start))[rows, goal],
+        jax.nn.log_softmax(start_log_odds(drawing.start, can_walk))[rows, start],
     )
 
 

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.generators.vae.elbo import NEVER
 from dred.generators.vae.graph import CLASSES
 from dred.generators.vae.model import Drawing, Latent
+from dred.generators.vae.places import NEVER, goal_log_odds, start_log_odds
 from dred.levels.level import ANY_HEADING, EMPTY, MOSS, Level
 
 NAVIGABLE = jnp.array([kind in (EMPTY, MOSS) for kind in CLASSES])
@@ -21,12 +21,14 @@ def draw_levels(
     temperature: float = 1.0,
     key: PRNGKeyArray,
 ) -> Level:
-    """One level for each drawing of a batch.
+    """Draw one level for each drawing of a batch: its layout, then its start, then its goal.
 
     A cell can be walked on if the probability of moss and empty together is above the threshold
-    and, for `connected`, if it is in the largest such part of the level; which of the two it is, or
-    whether a wall or lava, is drawn. Then the start and the goal are drawn among cells that can be
-    walked on.
+    and, for `connected`, if it also is in the part of the level in which start and goal most
+    probably are. Whether it is moss or empty, or else lava or wall, is drawn. The start is drawn
+    among all cells that can be walked on, the goal among those without the start, and both become
+    empty. Where no cell is left to walk on, the place is drawn among all other cells. The
+    temperature divides all log-odds but those of the threshold.
     """
     key_tiles, key_start, key_goal = jax.random.split(key, 3)
     chance = jax.nn.softmax(drawing.layout)
@@ -40,12 +42,10 @@ def draw_levels(
     )
     tiles = jnp.array(CLASSES)[kind]
     cell = jnp.arange(tiles.shape[-1])
-    start = jax.random.categorical(
-        key_start, jnp.where(can_walk, drawing.start / temperature, NEVER + drawing.start)
+    start = jax.random.categorical(key_start, start_log_odds(drawing.start / temperature, can_walk))
+    goal = jax.random.categorical(
+        key_goal, goal_log_odds(drawing.goal / temperature, can_walk, start)
     )
-    is_free = can_walk & (cell != start[:, None])
-    goal_odds = jnp.where(is_free, drawing.goal / temperature, NEVER + drawing.goal)
-    goal = jax.random.categorical(key_goal, jnp.where(cell == start[:, None], 2 * NEVER, goal_odds))
     is_place = (cell == start[:, None]) | (cell == goal[:, None])
     tiles = jnp.where(is_place, EMPTY, tiles).astype(jnp.uint8)
     height, width = shape
