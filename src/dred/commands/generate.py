@@ -10,7 +10,7 @@ import tyro
 from dred.errors import ConfigError, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jaxtyping import PRNGKeyArray
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dred.levels import LevelDataset
 
 JUDGED = 1024  # levels by which a fitted model is judged
-SEARCHED = 256  # the same, in a search
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,9 @@ class Fit:
       dred fit --levels train.npz --out vae
       dred fit --levels train.npz --out vae-short --epochs 20
       dred fit --levels train.npz --out vae-best --sweep 20 --folds 5
+
+    A search writes sweep.csv (the candidates), relations.csv (how the bound goes with solvability
+    and distance) and sweep.png.
     """
 
     levels: Path
@@ -48,9 +50,10 @@ class Fit:
     epochs: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Passes over the levels, instead of the preset's number."""
     sweep: int = 0
-    """Try so many random settings first, and fit with the best of them."""
+    """Try so many random settings first, and fit with those of the highest bound."""
     folds: int = 0
-    """Also cross-validate: hold back each of so many parts of the levels in turn."""
+    """Cross-validate: hold back each of so many parts of the levels in turn; in a search, for each
+    of the settings, whose bound is then the mean."""
     seed: int = 0
     """Another seed gives another model."""
 
@@ -78,6 +81,7 @@ class Fit:
         dataset = load(self.levels)
         held_out = None if self.held_out is None else load(self.held_out)
         task = {
+            "format": 2,  # what an older version began is begun again
             "config": asdict(config),
             "seed": check_seed(self.seed),
             "sweep": self.sweep,
@@ -89,7 +93,8 @@ class Fit:
         folder = FitFolder(self.out, task, dataset)
         try:
             if self.sweep:
-                config = search(folder, dataset, config, self.sweep, self.seed, key_fit)
+                drawn = candidates_of(config, self.sweep, self.seed)
+                config = search(folder, dataset, held_out, config, drawn, self.folds, key_fit)
             if self.folds:
                 cross_validate(folder, dataset, config, self.folds, key_fit)
             fitting = fit_on(folder, dataset, config, key_fit)
@@ -133,56 +138,55 @@ def fit_on(
     return fitting
 
 
+def candidates_of(base: "VAEConfig", count: int, seed: int) -> "list[VAEConfig]":
+    """Return so many random settings; the first of a longer list are those of a shorter one."""
+    import numpy as np
+
+    from dred.generators.vae.search import drawn_settings
+
+    return [drawn_settings(base, np.random.default_rng([seed, i])) for i in range(count)]
+
+
 def search(
     folder: "FitFolder",
     dataset: "LevelDataset",
+    held_out: "LevelDataset | None",
     base: "VAEConfig",
-    count: int,
-    seed: int,
+    drawn: "Sequence[VAEConfig]",
+    num_folds: int,
     key: "PRNGKeyArray",
 ) -> "VAEConfig":
-    """Fit with random settings, and take those with the highest bound on levels held back."""
-    import numpy as np
-
+    """Fit each of the candidates, and return that with the highest bound on levels held back."""
     from dred import progress
-    from dred.generators.quality import assess
-    from dred.generators.vae.fit import fit
-    from dred.generators.vae.fitted import FittedVAE
-    from dred.generators.vae.search import changed_settings, drawn_settings
+    from dred.generators.vae.search import candidates, parts_held_back, trial
 
     rows = folder.rows("sweep")
-    drawn = [drawn_settings(base, np.random.default_rng([seed, i])) for i in range(count)]
-    with progress.bar("searching", count, unit="settings", done=len(rows)) as advance:
-        for number, config in list(enumerate(drawn))[len(rows) :]:
-            fitting, history = fit(dataset.levels, config, key=key)
-            generator = FittedVAE(fitting.model, config, dataset)
-            quality = assess(generator.sample(SEARCHED, key=key), dataset)
-            bound = history[-1]["elbo/held_back"]
-            rows.append(
-                {
-                    "number": number,
-                    "elbo/held_back": bound if np.isfinite(bound) else None,
-                    "solvable": quality.solvable,
-                    "shift": quality.shift,
-                    "novel": quality.novel,
-                    "settings": changed_settings(config, base),
-                }
-            )
+    parts = parts_held_back(len(dataset), num_folds, base, key=key)
+    fits = [(number, fold) for number in range(len(drawn)) for fold in range(len(parts))]
+    with progress.bar("searching", len(fits), unit="fits", done=len(rows)) as advance:
+        for number, fold in fits[len(rows) :]:
+            row = trial(dataset, drawn[number], parts[fold], held_out, key=key)
+            rows.append({"number": number, "fold": fold, **row})
             folder.write_rows("sweep", rows)
-            advance(1, note=f"bound {bound:.0f}")
+            advance(1, note=f"bound {row['elbo/held_back'] or float('nan'):.0f}")
+    found = candidates(rows)
+    tell_search(folder, [one._asdict() for one in found])
+    best = found[0].number
+    if num_folds:  # what `cross_validate` would find for the best is known already
+        folder.write_rows("folds", [row for row in rows if row["number"] == best])
+    return drawn[best]
 
-    def bound_of(row: dict[str, Any]) -> float:
-        bound = row["elbo/held_back"]
-        return -np.inf if bound is None else bound
 
-    print("bound  solvable  shift  novel  settings")
-    for row in sorted(rows, key=bound_of, reverse=True):
-        settings = ", ".join(f"{name} {value}" for name, value in row["settings"].items())
-        print(
-            f"{bound_of(row):5.0f}  {row['solvable']:8.1%}  {row['shift']:5.3f}  "
-            f"{row['novel']:5.1%}  {settings}"
-        )
-    return drawn[max(rows, key=bound_of)["number"]]
+def tell_search(folder: "FitFolder", found: "Sequence[dict[str, Any]]") -> None:
+    """Print and write the candidates of a search, and how their bounds go with their levels."""
+    from dred.files import write_text
+    from dred.reports import sweep
+    from dred.reports.table import to_csv, to_markdown
+
+    for table in (sweep.candidate_table(found), sweep.relation_table(found)):
+        write_text(folder.path / f"{table.name}.csv", to_csv(table))
+        print(to_markdown(table))
+    sweep.scatter(found, folder.path / "sweep.png")
 
 
 def cross_validate(
@@ -196,10 +200,11 @@ def cross_validate(
     import numpy as np
 
     from dred import progress
-    from dred.generators.vae.fit import fit, folds
+    from dred.generators.vae.fit import fit
+    from dred.generators.vae.search import parts_held_back
 
     rows = folder.rows("folds")
-    parts = list(folds(len(dataset), -(-len(dataset) // count), key=key))
+    parts = parts_held_back(len(dataset), count, config, key=key)
     with progress.bar("cross-validating", len(parts), unit="folds", done=len(rows)) as advance:
         for number, held_back in list(enumerate(parts))[len(rows) :]:
             _, history = fit(dataset.levels, config, key=key, held_back=held_back)

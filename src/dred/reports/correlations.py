@@ -5,12 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import stdtr
-from scipy.stats import kendalltau
 
+from dred.evaluation.correlations import centred, correlate, pearson
 from dred.reports.table import NOTHING, Cell
-
-FEWEST_POINTS = 3  # two points are always on a line
 
 
 class Correlation(NamedTuple):
@@ -38,17 +35,10 @@ def correlation(points: Points) -> Correlation:
 
     p-values are two-sided and take points for independent of each other.
     """
-    count, x, y = len(points.name), points.x, points.y
-    if count < FEWEST_POINTS or _is_constant(x) or _is_constant(y):
-        return Correlation(count)
-    tau, tau_p = np.array(kendalltau(x, y)).tolist()
-    return Correlation(
-        count,
-        *_pearson(_centred(x), _centred(y), freedom=count - 2),
-        tau,
-        tau_p,
-        *_within_groups(points),
-    )
+    overall = correlate(points.x, points.y)
+    if math.isnan(overall.kendall):
+        return Correlation(overall.points)
+    return Correlation(*overall, *_within_groups(points))
 
 
 def _within_groups(points: Points) -> tuple[float, float]:
@@ -58,32 +48,9 @@ def _within_groups(points: Points) -> tuple[float, float]:
     several = [group for group in np.unique(names) if (names == group).sum() > 1]
     for group in several:
         here = names == group
-        x[here], y[here] = _centred(points.x[here]), _centred(points.y[here])
+        x[here], y[here] = centred(points.x[here]), centred(points.y[here])
     used = int(np.isin(names, several).sum())
-    return _pearson(x, y, freedom=used - len(several) - 1)
-
-
-def _pearson(
-    x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"], *, freedom: int
-) -> tuple[float, float]:
-    """The correlation of centred values and its p-value by Student's t; NaN if one is constant."""
-    long_x, long_y = float(np.linalg.norm(x)), float(np.linalg.norm(y))
-    if freedom < 1 or long_x == 0.0 or long_y == 0.0:
-        return math.nan, math.nan
-    r = float((x / long_x) @ (y / long_y))
-    if 1.0 - abs(r) < 1e-14:  # a line, but for rounding
-        return math.copysign(1.0, r), 0.0
-    return r, float(2 * stdtr(freedom, -abs(r) * math.sqrt(freedom / (1.0 - r * r))))
-
-
-def _centred(values: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:
-    """Distances to the mean; exactly 0 if all values are equal, where rounding hurts."""
-    offsets = values - values[0]
-    return offsets - offsets.mean()
-
-
-def _is_constant(values: Float[np.ndarray, " point"]) -> bool:
-    return bool((values == values[0]).all())
+    return pearson(x, y, freedom=used - len(several) - 1)
 
 
 def coefficient(value: float, p: float) -> Cell:

@@ -5,7 +5,10 @@ levels.npz       the levels it was fitted to
 best.npz         weights with the least loss on levels held back
 last.npz         weights after the last epoch
 history.jsonl    a row per epoch
-sweep.jsonl      a row per drawn setting, if settings were searched
+sweep.jsonl      if settings were searched: a row per fit of drawn settings
+sweep.csv        the drawn settings, each with means over its fits, the highest bound first
+relations.csv    how their bounds go with what their levels are like
+sweep.png        the same as a picture
 folds.jsonl      a row per fold, if there was cross-validation
 
 While it is made it is called NAME.partial, and has `state.npz`, from which to go on.
