@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 
 from dred.cli import main
+from dred.config import VAEConfig
 from dred.errors import ConfigError, DredError, UnknownNameError
 from dred.files import BusyError, held
+from dred.generators.models import needs_fitted
 from dred.levels import make
+from dred.presets import METHODS, VAES
 from dred.runs import Run
-from dred.studies.jobs import Job, JobError, do, preparations, runs_of
+from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
 
+STUDIES_OF_THE_PAPER = ("paper", "paper-better-generator")
 TINY = """
 methods = ["uniform", "plr"]
 preset = "smoke"
@@ -223,3 +227,20 @@ def test_a_job_that_ends_well_without_getting_anywhere_is_not_repeated_for_ever(
 @dataclass(frozen=True)
 class Folder:
     path: Path
+
+
+def test_the_study_of_the_paper_uses_its_generator_and_a_second_one_the_better():
+    studies = Path(__file__).parents[2] / "studies"
+    paper, better = (read_study(studies / f"{name}.toml") for name in STUDIES_OF_THE_PAPER)
+    for study, preset in ((paper, "paper"), (better, "default")):
+        assert study.needs_generator
+        (fit,) = (job for job in preparations(study) if isinstance(job, FitGenerator))
+        ((verb, *options),) = fit.commands()
+        assert verb == "fit"
+        assert options[options.index("--preset") + 1] == preset
+    assert VAES["paper"] == VAEConfig()  # the settings of the released code
+    assert VAES["default"] != VAES["paper"]
+    same = replace(better.config, methods=paper.config.methods, generator_preset="paper")
+    assert same == paper.config  # they differ in nothing else
+    unneeded = [name for name in paper.config.methods if name not in better.config.methods]
+    assert not any(needs_fitted(METHODS[name]) for name in unneeded)
