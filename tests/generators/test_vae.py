@@ -1,5 +1,6 @@
 """The graph VAE: its graph, its size, its bound, and the levels it draws."""
 
+import csv
 import json
 import shutil
 from dataclasses import replace
@@ -17,6 +18,7 @@ from hypothesis.extra import numpy as hnp
 import dred
 from dred import checkpoint
 from dred.cli import main
+from dred.commands.generate import candidates_of, search
 from dred.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.generators.quality import assess
@@ -28,6 +30,12 @@ from dred.generators.vae.graph import CLASSES, level_graph, sum_of_neighbours
 from dred.generators.vae.latent import pairs_and_shares
 from dred.generators.vae.model import Drawing, Latent, LevelVAE, Norm, with_running_values
 from dred.generators.vae.sample import between, draw_levels, likeliest_part, parts_of
+from dred.generators.vae.search import (
+    JUDGED_BY,
+    candidates,
+    released_bound,
+    searched_settings,
+)
 from dred.levels import from_text, make
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level, as_batch, faults
 from dred.levels.paths import distances_to_goal
@@ -463,20 +471,101 @@ def test_an_interrupted_fit_goes_on_to_the_same_weights(dataset, tmp_path, monke
     }
 
 
-def test_a_search_takes_the_settings_with_the_highest_bound(dataset, tmp_path, capsys, monkeypatch):
+def test_folds_score_each_candidate_of_a_sweep(dataset, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("dred.generators.vae.search.SIZES", (8,))
+    monkeypatch.setattr("dred.commands.generate.report", lambda *anything: None)
     levels, out = tmp_path / "levels.npz", tmp_path / "vae"
     dataset.save(levels)
     command = ["fit", "--levels", str(levels), "--out", str(out), "--epochs", "1"]
     main([*command, "--sweep", "2", "--folds", "2"])
     rows = [json.loads(line) for line in (out / "sweep.jsonl").read_text().splitlines()]
-    best = max(rows, key=lambda row: row["elbo/held_back"])
+    assert [(row["number"], row["fold"]) for row in rows] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    means = {
+        number: np.mean([row["elbo/held_back"] for row in rows if row["number"] == number])
+        for number in (0, 1)
+    }
+    best = max(means, key=lambda number: means[number])
+    table = list(csv.DictReader((out / "sweep.csv").read_text().splitlines()))
+    assert [int(row["number"]) for row in table] == [best, 1 - best]
+    for row in table:
+        assert float(row["bound"]) == pytest.approx(means[int(row["number"])])
+        assert row["fits"] == "2"
     chosen = dred.generators.load(out).config
-    for name, value in best["settings"].items():
+    for name, value in rows[2 * best]["settings"].items():
         assert getattr(chosen, name) == (tuple(value) if isinstance(value, list) else value)
     parts = [json.loads(line) for line in (out / "folds.jsonl").read_text().splitlines()]
+    assert parts == rows[2 * best : 2 * best + 2]  # known already, and not fitted again
     assert sum(part["levels"] for part in parts) == len(dataset)
-    assert "2 folds: bound" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "2 folds: bound" in printed
+    assert "| bound, held back (nats) | solvable | 2 |" in printed
+    assert (out / "relations.csv").exists() and (out / "sweep.png").exists()
+
+
+def row_of(number, fold, bound, **others):
+    """A fit of a search as it might be."""
+    parts = {f"{name}/held_back": -1.0 for name in ("layout", "goal", "start", "divergence")}
+    judged = dict.fromkeys(JUDGED_BY, 0.5)
+    settings = {"latent_size": 64}
+    bounds = {"elbo/held_back": bound, "elbo/train": bound}
+    return {
+        "number": number,
+        "fold": fold,
+        "levels": 12,
+        **parts,
+        **bounds,
+        **judged,
+        "settings": settings,
+        **others,
+    }
+
+
+def test_folds_score_each_candidate_of_a_sweep_by_their_mean():
+    rows = [
+        row_of(0, 0, -10.0, solvable=0.2),
+        row_of(0, 1, -90.0, solvable=0.4),  # the best fit of all is not that of the best
+        row_of(1, 0, -40.0, shift=0.1),
+        row_of(1, 1, -44.0, shift=0.3),
+        row_of(2, 0, -1.0),
+        row_of(2, 1, None),  # came to nothing
+    ]
+    best, other, worst = candidates(rows)
+    assert (best.number, best.fits, best.bound, best.bound_deviation) == (1, 2, -42.0, 2.0)
+    assert best.shift == pytest.approx(0.2)
+    assert (other.number, other.bound) == (0, -50.0)
+    assert other.solvable == pytest.approx(0.3)
+    assert worst.number == 2 and np.isnan(worst.bound)
+    parts = {"layout": -0.3, "goal": -2.0, "start": -4.0, "divergence": 128.0}
+    held_back = {f"{name}/held_back": value for name, value in parts.items()}
+    assert released_bound(row_of(0, 0, -1.0, **held_back)) == pytest.approx(-6.3 / 3 - 2.0)
+
+
+def test_an_interrupted_sweep_goes_on_where_it_was(dataset, tmp_path, monkeypatch, capsys):
+    tried = []
+
+    def pretend(dataset, config, held_back, held_out, *, key):
+        if len(tried) == 3:
+            tried.append("stop")
+            raise KeyboardInterrupt
+        tried.append((config.beta, len(held_back)))
+        row = row_of(0, 0, -config.beta, settings=searched_settings(config))
+        return {name: value for name, value in row.items() if name not in ("number", "fold")}
+
+    monkeypatch.setattr("dred.generators.vae.search.trial", pretend)
+    drawn, key = candidates_of(SMALL, 2, seed=0), jax.random.key(0)
+
+    def begin_or_go_on():
+        folder = FitFolder(tmp_path / "vae", {"a": "task"}, dataset)
+        return folder, search(folder, dataset, None, SMALL, drawn, 2, key)
+
+    with pytest.raises(KeyboardInterrupt):
+        begin_or_go_on()
+    folder, chosen = begin_or_go_on()
+    betas = [config.beta for config in drawn]
+    assert tried == [(betas[0], 12), (betas[0], 12), (betas[1], 12), "stop", (betas[1], 12)]
+    assert chosen.beta == min(betas)  # here the highest bound
+    assert [row["fold"] for row in folder.rows("folds")] == [0, 1]
+    assert candidates_of(SMALL, 5, seed=0)[:2] == drawn
 
 
 def test_a_strip_of_interpolations_is_drawn(folder, tmp_path, capsys):
