@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 import dred
@@ -26,7 +26,13 @@ CHECKED = [
 ]
 install_import_hook(CHECKED, "beartype.beartype")
 
-settings.register_profile("dred", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile(
+    "dred",
+    deadline=None,
+    max_examples=60,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],  # which a busy machine may be
+)
 settings.load_profile("dred")
 
 MAPS = Path("/proc/self/maps")

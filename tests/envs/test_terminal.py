@@ -15,6 +15,7 @@ from dred.envs.pictures import draw_agent, draw_text, save_episode, seen_cells
 from dred.envs.terminal import walk
 from dred.errors import ConfigError
 from dred.levels import from_levels, from_text
+from tests.patience import PATIENCE
 
 LEVELS = from_levels([from_text(">.G\n..~\n..,"), from_text(">~G\n..,\n...")])
 
@@ -101,7 +102,7 @@ def test_in_a_real_terminal_it_draws_reads_keys_and_puts_everything_back(tmp_pat
 
     def wait_for(text):
         nonlocal shown
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while text not in shown and time.monotonic() < until:
             if select.select([main], [], [], 0.2)[0]:
                 shown += os.read(main, 65536).decode(errors="ignore")
@@ -112,7 +113,7 @@ def test_in_a_real_terminal_it_draws_reads_keys_and_puts_everything_back(tmp_pat
     wait_for("step 1")
     os.write(main, b"q")
     wait_for("\x1b[?1049l")  # back on the screen it came from
-    assert game.wait(timeout=30) == 0
+    assert game.wait(timeout=PATIENCE) == 0
     os.close(main)
 
 

@@ -11,6 +11,7 @@ from dred.errors import CheckpointError, ConfigError
 from dred.procgen import GAMES, FirstStates, ProcgenLevels
 from dred.procgen.simulator import start
 from dred.procgen.states import LAST_LEVEL
+from tests.patience import PATIENCE
 
 pytest.importorskip("procgen")
 
@@ -278,6 +279,6 @@ def test_collecting_a_simulator_while_another_is_loaded_does_not_hang():
     collector = threading.Thread(target=gc.collect)
     with lock:
         collector.start()
-        collector.join(20)
+        collector.join(PATIENCE)
         hung = collector.is_alive()
     assert not hung

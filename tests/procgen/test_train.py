@@ -1,12 +1,8 @@
 """Runs in Procgen itself: they can be stopped anywhere, and their folders say all."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +11,7 @@ from dred.cli import main
 from dred.errors import ConfigError
 from dred.procgen.gather import outcome_of, outcomes_of
 from dred.runs import open_run
+from tests.patience import stopped_after
 from tests.training.test_train import documented_metrics
 
 pytest.importorskip("procgen")
@@ -54,17 +51,7 @@ def test_a_run_is_trained_and_evaluated(whole):
 
 def test_a_killed_run_continues_exactly(whole, tmp_path):
     path = tmp_path / "killed"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dred.cli", *WORDS, str(path)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 300
-    while not list(path.glob("checkpoints/*.npz")):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    stopped_after("update-00000002.npz", signal.SIGKILL, [*WORDS, path])
     main(["procgen", "resume", str(path)])
     one, other = arrays_in(whole), arrays_in(path)
     assert one.keys() == other.keys()

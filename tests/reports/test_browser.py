@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from tests.patience import PATIENCE
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
@@ -41,7 +43,7 @@ def look(page, width, *, dark=False):
         *(f"--user-data-dir={page.parent / f'profile-{width}-{dark}'}", *scheme),
         *("--dump-dom", page.as_uri()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     told = re.search(r"<title>FACTS(.*?)</title>", done.stdout)
     assert told, done.stderr[-2000:]
     said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -1,7 +1,6 @@
 """A study on two Ray nodes, one of which is lost; run where Ray is installed."""
 
 import threading
-import time
 
 import pytest
 
@@ -9,6 +8,7 @@ from dred.cli import main
 from dred.studies.cluster import run_on_ray
 from dred.studies.jobs import runs_of
 from dred.studies.study import read_study
+from tests.patience import wait_until
 from tests.studies.test_study import TINY, folder, numbers_in, study_of, whole
 
 ray = pytest.importorskip("ray")
@@ -37,8 +37,7 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
 
     def lose_a_node():
         begun = study.path / "runs" / "uniform-seed-0" / "checkpoints"
-        while not any(begun.glob("*.npz")):
-            time.sleep(0.01)
+        wait_until(lambda: any(begun.glob("*.npz")))
         cluster.remove_node(nodes[0], allow_graceful=False)
 
     losing = threading.Thread(target=lose_a_node)

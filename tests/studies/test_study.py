@@ -1,10 +1,8 @@
 """Studies as people have them: stopped anywhere, run again, finished once."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from dred.runs import Run
 from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
+from tests.patience import PATIENCE, study_killed_after, wait_until
 
 STUDIES_OF_THE_PAPER = ("paper", "paper-better-generator")
 TINY = """
@@ -82,22 +81,23 @@ def test_a_study_trains_evaluates_and_reports(whole, capsys):
     assert "12 of 12" in capsys.readouterr().out
 
 
+def is_free(folder):
+    """Whether no process works there."""
+    try:
+        with held(folder):
+            return True
+    except BusyError:
+        return False
+
+
 def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(folder, whole):
     file = study_of(folder, "killed")
     study = read_study(file)
-    work = subprocess.Popen(
-        [sys.executable, "-m", "dred.cli", "study", "run", str(file)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    second = study.path / "runs" / "plr-seed-0" / "checkpoints"
-    until = time.monotonic() + 300
-    while work.poll() is None and not any(second.glob("*.npz")) and time.monotonic() < until:
-        time.sleep(0.005)
-    os.kill(work.pid, signal.SIGKILL)  # what it was running ends with it
-    work.wait()
+    second = study.path / "runs" / "plr-seed-0"
+    study_killed_after("plr-seed-0/checkpoints/update-00000003.npz", ["study", "run", file])
+    wait_until(lambda: is_free(second))  # what it was running ends with it
     assert Run(study.path / "runs" / "uniform-seed-0").facts["status"] == "finished"
-    assert Run(study.path / "runs" / "plr-seed-0").facts["status"] == "running"
+    assert Run(second).facts["status"] == "running"
     main(["study", "run", str(file), "--debug"])
     assert numbers_in(study) == numbers_in(whole)
     done = commands_in(study)
@@ -185,28 +185,43 @@ def test_without_ray_it_is_said_how_to_get_it(folder, monkeypatch):
         main(["study", "run", str(study_of(folder, "rays")), "--on", "ray", "--debug"])
 
 
+# A job that saves when it is interrupted, but only once it may; and what waits for it, which says
+# when it waits for the first time, and lets the job save when it waits again.
+SAVES = """
+import pathlib, sys, time
+folder = pathlib.Path(sys.argv[1])
+try:
+    (folder / "begun").touch()
+    time.sleep(900)
+except KeyboardInterrupt:
+    while not (folder / "waits-2").exists():
+        time.sleep(0.01)
+    (folder / "saved").touch()
+"""
+WAITS = """
+import pathlib, subprocess, sys
+from dred.studies.jobs import end_of
+
+class Told(subprocess.Popen):
+    times = 0
+
+    def wait(self, timeout=None):
+        self.times += 1
+        pathlib.Path(sys.argv[2], f"waits-{self.times}").touch()
+        return super().wait(timeout)
+
+end_of(Told([sys.executable, "-c", sys.argv[1], sys.argv[2]], start_new_session=True))
+"""
+
+
 def test_ctrl_c_waits_until_a_job_has_saved(tmp_path):
-    child = (
-        "import pathlib, sys, time\n"
-        "pathlib.Path(sys.argv[1], 'begun').touch()\n"
-        "try:\n    time.sleep(60)\n"
-        "except KeyboardInterrupt:\n    time.sleep(1)\n"
-        "    pathlib.Path(sys.argv[1], 'saved').touch()\n"
-    )
-    parent = (
-        "import subprocess, sys\n"
-        "from dred.studies.jobs import end_of\n"
-        "end_of(subprocess.Popen([sys.executable, '-c', sys.argv[1], sys.argv[2]], "
-        "start_new_session=True))\n"
-    )
     process = subprocess.Popen(
-        [sys.executable, "-c", parent, child, str(tmp_path)], stderr=subprocess.DEVNULL
+        [sys.executable, "-c", WAITS, SAVES, str(tmp_path)], stderr=subprocess.DEVNULL
     )
-    while not (tmp_path / "begun").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    for name in ("begun", "waits-1"):
+        wait_until((tmp_path / name).exists)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) != 0
+    assert process.wait(timeout=PATIENCE) != 0
     assert (tmp_path / "saved").exists()
 
 

@@ -3,12 +3,10 @@
 import csv
 import errno
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 import types
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +37,7 @@ from dred.training.state import key_of_update, new_setup, new_states
 from dred.training.train import Trainer, passes
 from dred.training.update import update
 from dred.training.watch import buffer_of, look_closely
+from tests.patience import stopped_after
 
 LEVELS = make("cave-escape-train", count=12, size=9)
 ARRAYS = Level(*(jnp.asarray(part) for part in LEVELS.levels))
@@ -108,17 +107,8 @@ def test_killed_at_any_moment_a_run_ends_bit_for_bit_the_same(method, files, tmp
     main(words(method, files, tmp_path / "whole"))
     for moment, updates in enumerate((3, 9)):
         path = tmp_path / f"killed-{moment}"
-        work = subprocess.Popen(
-            [*DRED, *words(method, files, path)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        reached = checkpoint.path_of(path / "checkpoints", updates)
-        until = time.monotonic() + 120
-        while work.poll() is None and not reached.exists() and time.monotonic() < until:
-            time.sleep(0.002)
-        os.kill(work.pid, signal.SIGKILL)
-        work.wait()
+        reached = f"{path.name}/checkpoints/{checkpoint.path_of(path, updates).name}"
+        stopped_after(reached, signal.SIGKILL, words(method, files, path))
         main(["resume", str(path)])
         whole, again = final_state(tmp_path / "whole"), final_state(path)
         assert whole.keys() == again.keys()
@@ -130,19 +120,10 @@ def test_killed_at_any_moment_a_run_ends_bit_for_bit_the_same(method, files, tmp
 
 def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files, tmp_path):
     path = tmp_path / "x"
-    work = subprocess.Popen(
-        [*DRED, *words("uniform", files, path, "--updates", 3000)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
     first = checkpoint.path_of(path / "checkpoints", 3)
-    while work.poll() is None and not first.exists():
-        time.sleep(0.005)
-    work.send_signal(signal.SIGINT)
-    said = work.communicate(timeout=120)[1]
+    work = stopped_after(first.name, signal.SIGINT, words("uniform", files, path))
     assert work.returncode == 130
-    assert f"dred resume {path}" in said
+    assert f"dred resume {path}" in work.stderr
     run = open_run(path)
     assert run.facts["status"] == "interrupted"
     newest = checkpoint.checkpoints_in(run.checkpoints)[-1]

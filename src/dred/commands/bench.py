@@ -15,8 +15,8 @@ class Bench:
 
     NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package), env
     (steps a second in the gridworld, against minigrid itself), train (seconds per update, against
-    the machine's own matrix product) or procgen (steps, images and updates, against JAX's own
-    convolution gradients).
+    the machine's own matrix product), procgen (steps, images and updates, against JAX's own
+    convolution gradients) or start (how long `dred --help` takes to answer, against Python).
 
     For example:
       dred bench wfc
@@ -46,6 +46,7 @@ class Bench:
             "env": self._env,
             "train": self._train,
             "procgen": self._procgen,
+            "start": self._start,
         }
         result, show = lookup(benches, self.name, what="benchmark")()
         if self.json:
@@ -67,6 +68,11 @@ class Bench:
         from dred.benchmarks import procgen
 
         return procgen.run(repeats=self.repeats, seed=self.seed)
+
+    def _start(self) -> "Result":
+        from dred.benchmarks import start
+
+        return start.run(repeats=self.repeats)
 
     def _env(self) -> "Result":
         try:
