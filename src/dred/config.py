@@ -479,6 +479,8 @@ class ProcgenConfig:
     """Pieces of what was seen there, from each of which the level classifier learns once."""
     probe_learning_rate: float = 5e-4
     """Of its own Adam."""
+    average_window: int = 100
+    """Updates over which P_Λ is averaged, for ShiftGap and the distance from the dataset."""
     evaluate_episodes: int = 1000
     """Episodes once training is over: in training levels, rounded up to equally many in each, and
     as many in test levels and in levels as they are drawn."""
@@ -489,7 +491,7 @@ class ProcgenConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "num_levels", "num_updates", "watch_envs", "watch_steps")
-        need_one(self, "probe_minibatches", "evaluate_episodes")
+        need_one(self, "probe_minibatches", "evaluate_episodes", "average_window")
         if self.num_levels >= TEST_LEVELS_END:
             raise ConfigError(
                 f"num_levels (={self.num_levels}) must be below {TEST_LEVELS_END}, so that there "

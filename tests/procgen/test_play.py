@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,7 @@ from dred.errors import ConfigError
 from dred.presets import STRATEGIES
 from dred.procgen.classifier import new_classifier
 from dred.procgen.evaluate import (
+    Episodes,
     as_csv,
     episodes_in,
     level_sets,
@@ -106,14 +108,51 @@ def test_gaps_are_differences_of_mean_returns(network):
     assert scores.mutual_information < 0.1
 
 
+def episodes_of(level, steps, log_prob, right):
+    """Episodes about which only the classifier's guesses matter."""
+    returned = np.zeros(len(level))
+    return Episodes(np.array(level, np.int32), returned, *map(np.array, (steps, log_prob, right)))
+
+
+@pytest.mark.parametrize(("chance", "unfloored"), [(1 / 2, np.log(2) / 2), (1 / 8, -np.log(2) / 2)])
+def test_the_final_information_is_the_mean_over_levels_of_each_ones_mean_over_steps(
+    chance, unfloored
+):
+    """Level 0 is known in its one step; level 1 has this chance in each of its 1 + 2 steps.
+
+    Mean of ln p by levels: (0 + ln p) / 2. By steps it would be (0 + 3 ln p) / 4.
+    """
+    config = replace(SMOKE, num_levels=2)
+    state = new_state(new_setup(config), key=KEY)
+    doubt = np.log(chance)
+    train = episodes_of([0, 1, 1], [1, 1, 2], [0.0, doubt, 2 * doubt], [1.0, 0.0, 0.0])
+    scores = scores_of_episodes(state, config, train=train, test=train, drawn=train, seed=0)
+    assert scores.mutual_information == pytest.approx(max(0.0, unfloored), abs=1e-6)
+    assert scores.mutual_information_unfloored == pytest.approx(unfloored, abs=1e-6)
+    assert scores.probe_accuracy == pytest.approx(1 / 2)
+
+
+def test_the_final_shift_gap_is_about_the_mean_of_the_distribution_over_updates():
+    """The last update draws level 3 nine times in ten, the mean does not."""
+    config = replace(SMOKE, strategy=STRATEGIES["value-l1"])
+    state = with_scores(new_state(new_setup(config), key=KEY), [0, 0, 0, 9, 0, 0, 0, 0])
+    mean = jnp.array([0.5, 0, 0, 0.25, 0, 0.25, 0, 0])
+    state = eqx.tree_at(lambda s: s.mean_chances, state, mean)
+    drawn = level_sets(state, config, 8000, key=KEY)["drawn"]
+    np.testing.assert_allclose(np.bincount(drawn, minlength=8) / 8000, mean, atol=0.02)
+    found = episodes_of(np.arange(8), np.ones(8), np.zeros(8), np.ones(8))
+    scores = scores_of_episodes(state, config, train=found, test=found, drawn=found, seed=0)
+    assert scores.effective_levels == pytest.approx(2.0**1.5)  # entropy: ½ ln 2 + 2 · ¼ ln 4
+
+
 def test_the_sets_played_at_the_end_are_every_training_level_others_and_levels_as_drawn():
     config = replace(SMOKE, strategy=STRATEGIES["value-l1"])
     state = new_state(new_setup(config), key=KEY)
-    best = with_scores(state, [0, 0, 0, 9, 0, 0, 0, 0])
-    sets = level_sets(best, config, 80, key=KEY)
+    mean = jnp.array([0, 0.05, 0.05, 0.9, 0, 0, 0, 0])
+    sets = level_sets(eqx.tree_at(lambda s: s.mean_chances, state, mean), config, 80, key=KEY)
     assert np.bincount(sets["train"]).tolist() == [10] * 8
     assert sets["test"].min() >= 8 and len(np.unique(sets["test"])) == 80
-    assert (sets["drawn"] == 3).mean() > 0.8 and sets["drawn"].max() < 8
+    assert (sets["drawn"] == 3).mean() > 0.8 and set(sets["drawn"]) <= {1, 2, 3}
     assert episodes_in(config, 9) == 16 and episodes_in(config, None) == 8
     with pytest.raises(ConfigError, match="at least 1"):
         episodes_in(config, 0)

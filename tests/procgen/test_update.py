@@ -176,6 +176,27 @@ def test_an_update_leaves_nothing_unlearned_and_counts_itself():
     assert np.isfinite(metrics.learned.losses.total)
 
 
+@pytest.mark.parametrize(("window", "newest"), [(100, 1 / 3), (2, 1 / 2)])
+def test_the_distribution_is_averaged_over_a_window_of_updates(window, newest):
+    """Three updates: the third counts a third, or as much as one in the window."""
+    state, setup = begun("value-l1", average_window=window)
+    state, (envs, watched) = (
+        with_scores(state, np.arange(8.0)),
+        (PretendLevels(4), PretendLevels(8)),
+    )
+    envs.reset_to(np.arange(4))
+    watched.reset_to(np.arange(8))
+    drawn_from = []
+    for number in range(3):
+        drawn_from.append(level_chances(state.buffer, setup.config, eta_of(state, setup.config)))
+        state, _ = update(state, envs, watched, setup=setup, key=jax.random.key(number))
+    first_two = (drawn_from[0] + drawn_from[1]) / 2
+    wanted = (1 - newest) * first_two + newest * drawn_from[2]
+    assert np.abs(drawn_from[2] - first_two).max() > 0.1  # one snapshot is quite unlike the others
+    np.testing.assert_allclose(state.mean_chances, wanted, atol=1e-6)
+    assert state.mean_chances.sum() == pytest.approx(1.0)
+
+
 def test_two_updates_carry_on_from_each_other():
     """Sums, scales and staleness go on; the new agent is watched."""
     state, setup = begun("value-l1", num_levels=8)

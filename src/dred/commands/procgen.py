@@ -297,7 +297,8 @@ def evaluate_and_print(run: "Run", episodes: int | None, seed: int) -> "Scores":
         raise KeyboardInterrupt(f"Evaluate with: dred procgen evaluate {run.path}") from None
     print(
         f"{run.path}: return {scores.train:.2f} in training levels, {scores.test:.2f} in test "
-        f"levels; GenGap {scores.gen_gap:.2f}, ShiftGap {scores.shift_gap:.2f}, I(L; b) "
-        f"{scores.mutual_information:.2f} nats, accuracy {scores.probe_accuracy:.1%}"
+        f"levels; GenGap {scores.gen_gap:.2f}, ShiftGap {scores.shift_gap:.2f} with "
+        f"{scores.effective_levels:.1f} levels in effect, I(L; b) {scores.mutual_information:.2f} "
+        f"nats, accuracy {scores.probe_accuracy:.1%}"
     )
     return scores

@@ -77,6 +77,7 @@ class AtSize(NamedTuple):
     test: Spread
     gen_gap: Spread
     shift_gap: Spread
+    effective_levels: Spread
     train_deficit: Spread  # uniform's train score − this one's, seed by seed
 
 
@@ -225,7 +226,7 @@ def at_size(outcomes: Sequence[Outcome], game: str, strategy: str, num_levels: i
         num_levels,
         *(
             spread([getattr(one, measure) for one in mine])
-            for measure in ("train", "test", "gen_gap", "shift_gap")
+            for measure in ("train", "test", "gen_gap", "shift_gap", "effective_levels")
         ),
         train_deficit=spread(deficit),
     )

@@ -64,12 +64,26 @@ def information_in(guesses: Guesses, counts: Bool[Array, "*batch"], num_levels: 
     def mean(values: Float[Array, "*batch"]) -> Float[Array, ""]:
         return jnp.where(counts, values, 0.0).sum() / counts.sum()
 
-    cross_entropy = -mean(guesses.log_prob)
+    return information_of(mean(guesses.log_prob), mean(guesses.is_right), num_levels)
+
+
+def information_of(
+    log_prob: Float[Array, ""], accuracy: Float[Array, ""], num_levels: int
+) -> Information:
+    """What guesses with this mean of ln p(the level) say about I(L; b)."""
     return Information(
-        nats=jnp.maximum(jnp.log(num_levels) - cross_entropy, 0.0),
-        accuracy=mean(guesses.is_right),
-        cross_entropy=cross_entropy,
+        nats=jnp.maximum(without_floor(-log_prob, num_levels), 0.0),
+        accuracy=accuracy,
+        cross_entropy=-log_prob,
     )
+
+
+def without_floor(cross_entropy: Float[Array, ""], num_levels: int) -> Float[Array, ""]:
+    """I(L; b), log |L| − the cross-entropy, below 0 too, where guesses are worse than none.
+
+    [fidelity 104] It is stored beside the value that is never below 0.
+    """
+    return jnp.log(num_levels) - cross_entropy
 
 
 def guess_and_learn(

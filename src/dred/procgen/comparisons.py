@@ -18,7 +18,7 @@ RELATIONS = {
     ("information", "value_loss"): "I(L; b) and value loss",
     ("value_loss", "gen_gap"): "value loss and GenGap",
 }
-OF_SIZE = ("train", "test", "gen_gap", "shift_gap", "train_deficit")
+OF_SIZE = ("train", "test", "gen_gap", "shift_gap", "effective_levels", "train_deficit")
 
 
 def correlations(findings: Findings) -> Table:
@@ -110,7 +110,7 @@ def sizes(findings: Findings) -> Table:
         "The number of training levels, mean ± standard deviation over seeds",
         (
             *("Game", "Strategy", "Levels", "Train score", "Test score", "GenGap", "ShiftGap"),
-            "Uniform's train score − this",
+            *("Levels in effect", "Uniform's train score − this"),
         ),
         tuple(
             (

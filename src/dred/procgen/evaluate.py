@@ -1,7 +1,8 @@
 """How well a trained agent does in training levels and in others, and what it knows of them.
 
 GenGap    mean return in training levels, each as often − mean return in test levels
-ShiftGap  mean return in levels drawn from P_Λ, as it is at the end − mean in training levels
+ShiftGap  mean return in levels drawn from P_Λ, averaged over the last updates − mean in training
+          levels
 """
 
 import json
@@ -16,18 +17,17 @@ from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray, UInt8
 
 from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.network import Linear
-from dred.agents.probe import Examples
+from dred.agents.probe import Examples, Information
 from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.errors import ConfigError
 from dred.evaluation.suites import HEADER
 from dred.files import write_text
-from dred.procgen.classifier import Guesses, guess, information_in
+from dred.procgen.classifier import Guesses, guess, information_of, without_floor
 from dred.procgen.levels import NUM_ACTIONS, ProcgenLevels
 from dred.procgen.resnet import ResNet
 from dred.procgen.state import State
 from dred.procgen.train import trained
-from dred.procgen.update import eta_of, level_chances
-from dred.replay.distribution import drawn_from
+from dred.replay.distribution import drawn_from, effective_number
 from dred.runs import Run
 from dred.settings import read_settings
 
@@ -64,11 +64,16 @@ class Scores:
     gen_gap: float
     """The difference."""
     shift_gap: float
-    """Mean return as levels were drawn at the end, minus that in training levels."""
+    """Mean return in levels drawn from the mean of P_Λ over updates, minus that in training
+    levels."""
+    effective_levels: float
+    """How many equally likely levels would be as hard to guess as those."""
     mutual_information: float
-    """I(L; b) in nats."""
+    """I(L; b) in nats, all training levels alike."""
+    mutual_information_unfloored: float
+    """The same, also where it is below 0."""
     probe_accuracy: float
-    """Share of steps whose level the classifier knew."""
+    """Share of a level's steps in which the classifier knew it; the mean over levels."""
 
 
 @jax.jit
@@ -176,7 +181,7 @@ def level_sets(
 ) -> dict[str, Int32[np.ndarray, " episode"]]:
     """The levels to play: for training, each as often; for testing; and as they are drawn."""
     key_test, key_drawn = jax.random.split(key)
-    draw = drawn_from(level_chances(state.buffer, config, eta_of(state, config)))
+    draw = drawn_from(state.mean_chances)  # [fidelity 105]
     drawn = jax.vmap(draw)(jax.random.bits(key_drawn, (count,)))
     test = jax.random.randint(key_test, (count,), config.num_levels, TEST_LEVELS_END)
     return {
@@ -217,11 +222,7 @@ def scores_of_episodes(
     seed: int,
 ) -> Scores:
     """What these episodes say. Each training level was played equally often."""
-    steps = train.steps.sum()
-    mean_guess = Guesses(
-        jnp.asarray(train.log_prob.sum() / steps), jnp.asarray(train.right.sum() / steps)
-    )
-    found = information_in(mean_guess, jnp.ones((), jnp.bool_), config.num_levels)
+    found = information_of_episodes(train, config.num_levels)
     mean = {
         name: float(episodes.returned.mean())
         for name, episodes in (("train", train), ("test", test), ("drawn", drawn))
@@ -234,8 +235,25 @@ def scores_of_episodes(
         test=mean["test"],
         gen_gap=mean["train"] - mean["test"],
         shift_gap=mean["drawn"] - mean["train"],
+        effective_levels=float(effective_number(state.mean_chances)),
         mutual_information=float(found.nats),
+        mutual_information_unfloored=float(without_floor(found.cross_entropy, config.num_levels)),
         probe_accuracy=float(found.accuracy),
+    )
+
+
+def information_of_episodes(train: Episodes, num_levels: int) -> Information:
+    """I(L; b) by the guesses in these episodes: the mean over levels of each one's mean over steps.
+
+    [fidelity 104] Its entropy, log |L|, is that of levels that are all alike, however long their
+    episodes take; so each level must count alike in the cross-entropy as well.
+    """
+    steps, log_prob, right = (
+        np.bincount(train.level, weights=amount, minlength=num_levels)
+        for amount in (train.steps, train.log_prob, train.right)
+    )
+    return information_of(
+        jnp.asarray((log_prob / steps).mean()), jnp.asarray((right / steps).mean()), num_levels
     )
 
 

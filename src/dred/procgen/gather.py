@@ -48,6 +48,7 @@ def outcome_of(run: Run) -> Outcome:
         information=scores.mutual_information,
         accuracy=scores.probe_accuracy,
         shift_gap=scores.shift_gap,
+        effective_levels=scores.effective_levels,
         value_loss=float(np.mean(losses)) if losses else float("nan"),
     )
 

@@ -42,6 +42,7 @@ class Outcome:
     information: float = math.nan  # I(L; b), nats
     accuracy: float = math.nan  # share of observations whose level the classifier names
     shift_gap: float = math.nan  # in the game's own points
+    effective_levels: float = math.nan  # e to the entropy of the distribution it is about
     value_loss: float = math.nan  # mean |advantage|, in rewards as the agent's critic sees them
 
     @property

@@ -238,9 +238,10 @@ def num_levels(
         return paragraph("No game was trained on several numbers of levels.")
     text = paragraph(
         "With more training levels, GenGap should shrink. That helps only if it is because test "
-        "scores rise. ShiftGap is the mean return on levels as they are drawn in training minus "
-        "that on the training levels taken equally; where it is as large as the lead of uniform "
-        "in train score, the shift of the levels explains that lead."
+        "scores rise. ShiftGap is the mean return on levels as they were drawn in the last updates "
+        "of training minus that on the training levels taken equally; beside it stands how many "
+        "equally likely levels would be as hard to guess as those drawn. Where ShiftGap is as "
+        "large as the lead of uniform in train score, the shift of the levels explains that lead."
     )
     shown = "".join(
         f"<h3>{escape(game)}</h3>"

@@ -156,7 +156,7 @@ def all_outcomes(outcomes: Sequence[Outcome]) -> Table:
     """Every run with all that was measured."""
     header = (
         *("game", "strategy", "num_levels", "seed", "train", "test", "gen_gap"),
-        *("information", "accuracy", "shift_gap", "value_loss"),
+        *("information", "accuracy", "shift_gap", "effective_levels", "value_loss"),
     )
     ordered = sorted(outcomes, key=lambda one: one.run)
     data = tuple(tuple(getattr(one, name) for name in header) for one in ordered)

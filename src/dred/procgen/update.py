@@ -19,6 +19,7 @@ from dred.procgen.rewards import returns, scaled
 from dred.procgen.state import Setup, State
 from dred.replay.buffer import Buffer, note_draws
 from dred.replay.distribution import (
+    averaged,
     drawn_from,
     effective_number,
     normalise,
@@ -133,6 +134,7 @@ def score_and_learn(
     buffer = note_draws(state.buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
     buffer = record(buffer, results)
     was_played = results.episodes > 0
+    num_updates = state.num_updates + 1
     learner, losses = learn(
         state.learner,
         as_one_step(rollout),
@@ -145,10 +147,11 @@ def score_and_learn(
         learner=learner,
         classifier=state.classifier,
         buffer=buffer,
+        mean_chances=averaged(state.mean_chances, chances, num_updates, config.average_window),
         scale=scale,
         returned=so_far,
         watched=state.watched,
-        num_updates=state.num_updates + 1,
+        num_updates=num_updates,
     )
     learned = Learned(
         losses=losses,
