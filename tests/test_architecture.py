@@ -66,9 +66,11 @@ MAY_IMPORT = {
         "config",
         "errors",
         "evaluation",
+        "files",
         "generators",
         "presets",
         "procgen",
+        "reports",
         "runs",
         "settings",
     },
@@ -134,3 +136,17 @@ def test_nothing_is_pickled():
 def test_there_is_no_drawer_for_odds_and_ends():
     names = {path.stem for path in SOURCE.rglob("*.py")}
     assert not names & {"utils", "util", "helpers", "misc", "common"}
+
+
+def test_no_test_depends_on_how_busy_the_machine_is():
+    """None asks the clock; limits are those of `tests/patience.py`. Speed is for `dred bench`."""
+    tests = Path(__file__).parent
+    for path in sorted(tests.rglob("*.py")):
+        if path == tests / "patience.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert "time" not in names, f"{path} asks the clock"
+            if isinstance(node, ast.keyword) and node.arg in ("timeout", "deadline"):
+                limit = node.value.value if isinstance(node.value, ast.Constant) else None
+                assert limit is None, f"{path}:{node.lineno} has a limit of its own"

@@ -4,7 +4,6 @@ import re
 import select
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from dred.envs.pictures import draw_agent, draw_text, save_episode, seen_cells
 from dred.envs.terminal import walk
 from dred.errors import ConfigError
 from dred.levels import from_levels, from_text
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_until
 
 LEVELS = from_levels([from_text(">.G\n..~\n..,"), from_text(">~G\n..,\n...")])
 
@@ -100,19 +99,17 @@ def test_in_a_real_terminal_it_draws_reads_keys_and_puts_everything_back(tmp_pat
     os.close(child)
     shown = ""
 
-    def wait_for(text):
+    def shows(text):
         nonlocal shown
-        until = time.monotonic() + PATIENCE
-        while text not in shown and time.monotonic() < until:
-            if select.select([main], [], [], 0.2)[0]:
-                shown += os.read(main, 65536).decode(errors="ignore")
-        assert text in shown
+        if text not in shown and select.select([main], [], [], 0.2)[0]:
+            shown += os.read(main, 65536).decode(errors="ignore")
+        return text in shown
 
-    wait_for("step 0")
+    wait_until(lambda: shows("step 0"))
     os.write(main, b"\x1b[A")
-    wait_for("step 1")
+    wait_until(lambda: shows("step 1"))
     os.write(main, b"q")
-    wait_for("\x1b[?1049l")  # back on the screen it came from
+    wait_until(lambda: shows("\x1b[?1049l"))  # back on the screen it came from
     assert game.wait(timeout=PATIENCE) == 0
     os.close(main)
 
