@@ -529,6 +529,9 @@ class StudyConfig:
     """Episodes in each level of an evaluation."""
     generator_preset: str = "default"
     """Settings of `dred fit`, for methods that need a generator."""
+    grid: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+    """Settings to vary, each with a list of values: "method.eta.end" = [0.5, 1.0]. Each method is
+    trained with each combination."""
     out: str = ""
     """The folder to fill, beside the file; called like the file if not given."""
 
@@ -564,6 +567,9 @@ class ProcgenStudyConfig:
     """Of the games."""
     updates: int = 0
     """Updates, instead of the preset's number, if not 0."""
+    grid: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+    """Settings to vary, each with a list of values: "strategy.eta.end" = [0.25, 0.5]. Each strategy
+    is trained with each combination."""
     out: str = ""
     """The folder to fill, beside the file; called like the file if not given."""
 

@@ -1,8 +1,9 @@
 """Records of settings from tables of TOML files; what is wrong is named."""
 
 import dataclasses
+import operator
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Literal, TypeVar, cast
 
@@ -38,6 +39,72 @@ def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str
         return kind(**values)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def varied(record: Record, changes: Mapping[str, object], *, where: str) -> Record:
+    """The record with some settings changed, which are named from the outermost: "ppo.epochs".
+
+    Changes take effect together. Unknown names, wrong types and bad values are errors that begin
+    with `where`.
+    """
+    for name in changes:
+        _check_name(record, name, where=where)
+    return _varied(record, changes, where=where)
+
+
+def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Record:
+    hints = typing.get_type_hints(type(record))
+    inner: dict[str, dict[str, object]] = {}
+    values: dict[str, object] = {}
+    for path, value in changes.items():
+        name, _, rest = path.partition(".")
+        if rest:
+            inner.setdefault(name, {})[rest] = value
+        else:
+            values[name] = _read_value(hints[name], value, where=f"{where}, {name}")
+    for name, some in inner.items():
+        values[name] = _varied(getattr(record, name), some, where=f"{where}, {name}")
+    try:
+        return dataclasses.replace(record, **values)  # pyright: ignore[reportArgumentType]
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def names_in(record: object) -> list[str]:
+    """Every setting of a record, named from the outermost; a record inside is not one itself."""
+    names: list[str] = []
+    for field in dataclasses.fields(record):  # pyright: ignore[reportArgumentType]
+        value = getattr(record, field.name)
+        if dataclasses.is_dataclass(value):
+            names += [f"{field.name}.{name}" for name in names_in(value)]
+        else:
+            names.append(field.name)
+    return names
+
+
+def _check_name(record: object, name: str, *, where: str) -> None:
+    """Stop unless a record has this setting."""
+    names = names_in(record)
+    if name in names:
+        return
+    inside = [one for one in names if one.startswith(f"{name}.")]
+    if inside:
+        raise ConfigError(f"{where}: {name!r} holds several settings. Name one: {listed(inside)}.")
+    for end in range(1, name.count(".") + 1):
+        outer = ".".join(name.split(".")[:end])
+        if outer in names:
+            value = operator.attrgetter(outer)(record)
+            has = "is not used here" if value is None else f"is {value!r}"
+            raise ConfigError(f"{where}: there is no setting {name!r}, as {outer!r} {has}.")
+    outer = name.rpartition(".")[0]
+    near = [one for one in names if one.rpartition(".")[0] == outer] or names
+    hint = did_you_mean(name, names)
+    raise ConfigError(f"{where}: there is no setting {name!r}.{hint} Settings: {listed(near)}.")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return ", ".join(names)
 
 
 def _read_value(kind: object, value: object, *, where: str) -> object:

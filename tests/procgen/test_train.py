@@ -94,6 +94,32 @@ def test_a_study_does_what_is_missing_reports_and_repeats_nothing(tmp_path, caps
     assert "other settings" in capsys.readouterr().err
 
 
+def test_a_study_in_procgen_may_vary_settings(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "mixing.toml"
+    file.write_text(
+        'games = ["bigfish"]\nstrategies = ["value-l1+mi"]\nnum_levels = [8]\npreset = "smoke"\n'
+        'updates = 1\n[grid]\n"strategy.eta.end" = [0.25, 1.0]\n'
+    )
+    main(["procgen", "study", str(file), "--debug"])
+    capsys.readouterr()
+    runs = [
+        tmp_path / "mixing" / "runs" / f"bigfish-value-l1+mi-8-eta.end={end}-seed-0"
+        for end in ("0.25", "1.0")
+    ]
+    assert [open_run(run).facts["config"]["strategy"]["eta"]["end"] for run in runs] == [0.25, 1.0]
+    lines = (tmp_path / "mixing" / "summary.csv").read_text().splitlines()
+    assert lines[0].startswith("game,strategy,num_levels,strategy.eta.end,seed,train,test,gen_gap")
+    assert [line.split(",")[:5] for line in lines[1:]] == [
+        ["bigfish", "value-l1+mi", "8", end, "0"] for end in ("0.25", "1.0")
+    ]
+    table = (tmp_path / "mixing" / "report" / "tables" / "outcomes.csv").read_text()
+    assert "value-l1+mi eta.end=0.25" in table and "value-l1+mi eta.end=1.0" in table
+    monkeypatch.setenv("COLUMNS", "150")
+    main(["procgen", "study", str(file), "--status"])
+    shown = capsys.readouterr().out
+    assert all(run.name in shown for run in runs)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

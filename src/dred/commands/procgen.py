@@ -34,6 +34,7 @@ class TrainProcgen:
     For example:
       dred procgen train bigfish --strategy value-l1 --out runs/fish
       dred procgen train miner --strategy uniform --preset paper --num-levels 500 --out runs/miner
+      dred procgen train maze --strategy value-l1+mi --set strategy.eta.end=0.5 --out runs/maze
     """
 
     game: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
@@ -50,6 +51,9 @@ class TrainProcgen:
     """Levels to train on, instead of the preset's number."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
+    changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
+    """Other settings to change, such as strategy.eta.end=0.5. Reports then show a strategy of its
+    own, called after them."""
     seed: int = 0
     """Another seed gives another run."""
 
@@ -60,6 +64,7 @@ class TrainProcgen:
         from dred.presets import procgen_config
         from dred.procgen.simulator import GAMES, need_procgen
         from dred.runs import create_run
+        from dred.studies.grid import from_words, with_variant
 
         lookup({name: name for name in GAMES}, self.game, what="Procgen game")
         base = procgen_config(self.game, self.strategy, self.preset)
@@ -69,6 +74,7 @@ class TrainProcgen:
             num_levels=base.num_levels if self.num_levels is None else self.num_levels,
             num_updates=base.num_updates if self.updates is None else self.updates,
         )
+        config = with_variant(config, from_words(self.changes), where="--set")
         need_procgen()
         seeds = (check_seed(self.seed),)
         run = create_run(self.out, config=config, seeds=seeds, levels={}, command=sys.argv)
@@ -187,6 +193,7 @@ class StudyProcgen:
         from dred.commands.study import do_runs
         from dred.procgen.simulator import need_procgen
         from dred.studies.procgen import read_procgen_study, runs_in_procgen
+        from dred.studies.summary import write_summary
 
         study = read_procgen_study(self.file)
         jobs = runs_in_procgen(study)
@@ -200,17 +207,19 @@ class StudyProcgen:
         finished = tuple(job.run.path for job in jobs if job.state() == "finished")
         if finished:
             ReportProcgen(finished, out=study.report, seed=self.seed).run()
+            print(write_summary(study.path, jobs))
         if failures:
             raise DredError(f"{len(failures)} of {len(jobs)} runs failed. The first: {failures[0]}")
 
 
 def status_table(path: Path, jobs: "Sequence[TrainInProcgen]") -> "Table":
     """A row per run: how far it is, and how well its agent does."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from dred.commands.study import how_far
 
-    table = Table("run", "state", "updates", "return, train", "test", title=str(path))
+    name = Column("run", overflow="fold")
+    table = Table(name, "state", "updates", "return, train", "test", title=str(path))
     for job in jobs:
         total = job.config.num_updates
         table.add_row(*how_far(job, total, ("return/train", "return/test"), ".2f"))

@@ -150,6 +150,7 @@ def report_of(study: "Study", *, seed: int = 0) -> None:
     """Write the report from the runs that are finished."""
     from dred.commands.report import Report
     from dred.studies.jobs import runs_of
+    from dred.studies.summary import write_summary
 
     finished = tuple(job.run.path for job in runs_of(study) if job.state() == "finished")
     if not finished:
@@ -157,19 +158,21 @@ def report_of(study: "Study", *, seed: int = 0) -> None:
             f"No run of {study.path} is finished yet. `dred study run` does what is missing."
         )
     Report(finished, out=study.report, seed=seed).run()
+    print(write_summary(study.path, runs_of(study)))
 
 
 def status_table(study: "Study") -> "Table":
     """A row per job: how far it is, and how well its agent does."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from dred.studies.jobs import preparations, runs_of
 
-    table = Table("job", "state", "updates", "solved, train", "held out", title=str(study.path))
+    name = Column("job", overflow="fold")
+    table = Table(name, "state", "updates", "solved, train", "held out", title=str(study.path))
     for job in preparations(study):
         table.add_row(job.name, job.state(), "", "", "")
     for job in runs_of(study):
-        total = study.train_config(job.method).num_updates
+        total = job.config.num_updates
         table.add_row(*how_far(job, total, ("solved_rate/train", "solved_rate/test"), ".1%"))
     return table
 

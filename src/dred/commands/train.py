@@ -33,6 +33,7 @@ class Train:
       dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
       dred train vae-dred --levels train.npz --generator vae --out runs/vae-dred
       dred train accel --levels train.npz --out runs/accel --preset smoke --seeds 0 1 2
+      dred train el-dred --levels train.npz --out runs/half --set method.eta.end=0.5
     """
 
     method: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="METHOD")]
@@ -49,6 +50,9 @@ class Train:
     """How much: paper (half a day), laptop (an hour) or smoke (seconds)."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
+    changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
+    """Other settings to change, such as method.eta.end=0.5 or ppo.epochs=3. Reports then show a
+    method of its own, called after them."""
     seed: int = 0
     """Another seed gives another run."""
     seeds: tuple[int, ...] = ()
@@ -67,6 +71,7 @@ class Train:
         from dred.levels import load
         from dred.presets import train_config
         from dred.runs import create_run
+        from dred.studies.grid import from_words, with_variant
         from dred.training.track import TRACKERS
 
         config = train_config(self.method, self.preset)
@@ -78,6 +83,7 @@ class Train:
             drift_limit=self.drift_limit,
             drift_lowers_eta=self.drift_lowers_eta,
         )
+        config = with_variant(config, from_words(self.changes), where="--set")
         seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
         if len(set(seeds)) != len(seeds):
             raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")

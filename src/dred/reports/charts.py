@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
@@ -30,6 +31,8 @@ METHOD_COLOURS = {
     "value-l1+mi": "#a15bd0",
 }
 MARKERS = "osDv^PX*<>phd"
+USUAL_NAME = 16  # letters in a method's name for which there is room; changed settings make more
+LETTER, LEGEND_LINE = 0.085, 0.2  # inches
 INK = "#6f7680"  # replaced by the colour of the text around it
 LIGHT_INK, DARK_INK = "#2b3138", "#d5dae0"
 REPORT_STYLE: Any = {
@@ -88,13 +91,13 @@ def colour_of(name: str) -> str:
     if name in METHOD_COLOURS:
         return METHOD_COLOURS[name]
     palette = tuple(METHOD_COLOURS.values())
-    return palette[sum(name.encode()) % len(palette)]
+    return palette[crc32(name.encode()) % len(palette)]
 
 
 def marker_of(name: str) -> str:
     """The marker of a method, so that colour is not all that tells it."""
     names = list(METHOD_COLOURS)
-    place = names.index(name) if name in names else sum(name.encode())
+    place = names.index(name) if name in names else crc32(name.encode()) // len(names)
     return MARKERS[place % len(MARKERS)]
 
 
@@ -111,6 +114,8 @@ def draw_bars(panels: Sequence[BarPanel], *, columns: int, all_named: bool = Fal
     height = 0.75 + 0.3 * most
     each = 2.9 if all_named else 2.35
     width = 4.2 if columns == 1 else 1.1 + each * columns
+    longest = max((len(bar.name) for panel in panels for bar in panel.bars), default=0)
+    width += LETTER * max(0, longest - USUAL_NAME) * (columns if all_named else 1)
     with rc_context(REPORT_STYLE):
         figure = Figure(figsize=(width, height * rows), layout=room())
         for place, panel in enumerate(panels):
@@ -165,11 +170,16 @@ def legend(figure: Figure, handles: Mapping[str, Any], columns: int) -> None:
     """One legend above all panels, with known methods in their order."""
     names = [name for name in METHOD_COLOURS if name in handles]
     names += [name for name in handles if name not in names]
+    longest = max(map(len, names), default=0)
+    most = 3 if columns == 1 else 9
+    if longest > USUAL_NAME:
+        most = min(most, max(1, int(figure.get_figwidth() / (0.6 + LETTER * longest))))
+        figure.set_figheight(figure.get_figheight() + LEGEND_LINE * -(-len(names) // most))
     figure.legend(
         [handles[name] for name in names],
         names,
         loc="outside upper left",
-        ncols=min(len(names), 3 if columns == 1 else 9),
+        ncols=min(len(names), most),
         columnspacing=1.4,
         handlelength=1.6,
     )

@@ -6,14 +6,18 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
+from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
 from dred.evaluation.suites import PAPER
 from dred.generators.models import needs_fitted
 from dred.presets import METHODS
+from dred.reports.scores import read_evaluation
 from dred.runs import Run
+from dred.studies.grid import Variant, as_words, folder_part
 from dred.studies.study import Study
 
 # A command in a process of its own that, on Linux, ends when the one that began it ends, however
@@ -123,6 +127,10 @@ class RunJob(Job):
         """Whether training is done."""
         return self.has_begun and self.run.facts["status"] == "finished"
 
+    def summary(self) -> dict[str, object]:
+        """Once it is finished: what it is, which settings were varied, and how its agent does."""
+        raise NotImplementedError
+
     def stop_if_other(self, wanted: object, found: object) -> None:
         """Stop if the run that is there was made with other settings than the study's."""
         if wanted != found:
@@ -138,7 +146,13 @@ class TrainAndEvaluate(RunJob):
 
     study: Study
     method: str
+    variant: Variant
     seed: int
+
+    @property
+    def config(self) -> TrainConfig:
+        """The settings that the study asks for."""
+        return self.study.train_config(self.method, self.variant)
 
     def state(self) -> State:
         """Finished once all suites are evaluated."""
@@ -148,7 +162,7 @@ class TrainAndEvaluate(RunJob):
 
     def missing_suites(self) -> list[str]:
         """The suites that were not evaluated yet, or on another checkpoint or otherwise."""
-        config, wanted = self.study.config, self.study.train_config(self.method).num_updates
+        config, wanted = self.study.config, self.config.num_updates
         return [
             suite
             for suite in config.suites
@@ -170,7 +184,7 @@ class TrainAndEvaluate(RunJob):
                 train += ["--updates", str(study.config.updates)]
             if needs_fitted(METHODS[self.method]):
                 train += ["--generator", str(study.generator)]
-            todo.append(train)
+            todo.append([*train, *as_words(self.variant)])
         elif not self.is_trained:
             todo.append(["resume", path])
         for suite in self.missing_suites():
@@ -182,7 +196,15 @@ class TrainAndEvaluate(RunJob):
     def check(self) -> None:
         """Stop if the run that is there was made with other settings than the study's."""
         if self.has_begun:
-            self.stop_if_other(self.study.train_config(self.method), self.run.config)
+            self.stop_if_other(self.config, self.run.config)
+
+    def summary(self) -> dict[str, object]:
+        """Once it is finished: what it is, which settings were varied, and what it solves."""
+        solved = {
+            f"solved_rate/{suite}": f"{scores.solved.mean():.6f}"
+            for suite, scores in read_evaluation(self.run).items()
+        }
+        return {"method": self.method, **dict(self.variant), "seed": self.seed, **solved}
 
 
 def names_in(suite: str) -> tuple[str, ...]:
@@ -210,10 +232,14 @@ def preparations(study: Study) -> list[Job]:
 
 
 def runs_of(study: Study) -> list[TrainAndEvaluate]:
-    """The runs, in order."""
+    """The runs, in order: all methods and changes of settings with the first seed, and so on."""
     return [
-        TrainAndEvaluate(study, f"{method}-seed-{seed}", method, seed)
-        for method, seed in study.pairs
+        TrainAndEvaluate(
+            study, f"{method}{folder_part(variant)}-seed-{seed}", method, variant, seed
+        )
+        for seed, method, variant in product(
+            study.config.seeds, study.config.methods, study.variants
+        )
     ]
 
 

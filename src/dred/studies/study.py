@@ -2,8 +2,10 @@
 
     STUDY/levels/train.npz, test.npz     the levels
     STUDY/vae/                           a generator, if a method needs one
-    STUDY/runs/METHOD-seed-K/            a run for each method and seed, evaluated
+    STUDY/runs/METHOD-seed-K/            a run for each method and seed, evaluated; if settings are
+                                         varied, METHOD-SETTING=VALUE-seed-K
     STUDY/report/                        what came of it
+    STUDY/summary.csv                    a line for each run that is finished
 
 All that is known of a job's progress is what is on disk, so a study that was stopped at any moment
 goes on from there, here or elsewhere, and what is finished is never done again.
@@ -11,6 +13,7 @@ goes on from there, here or elsewhere, and what is finished is never done again.
 
 import tomllib
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from dred.errors import ConfigError, lookup
 from dred.generators.models import needs_fitted
 from dred.presets import BUDGETS, METHODS, VAES, train_config
 from dred.settings import read_settings
+from dred.studies.grid import Variant, variants, with_variant
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,17 @@ class Study:
         """Whether a method makes levels with a fitted model."""
         return any(needs_fitted(METHODS[method]) for method in self.config.methods)
 
-    def train_config(self, method: str) -> TrainConfig:
-        """The settings of a method's runs."""
+    def train_config(self, method: str, variant: Variant = ()) -> TrainConfig:
+        """The settings of a method's runs, with these changes."""
         config = train_config(method, self.config.preset)
         updates = self.config.updates or config.num_updates
-        return replace(config, num_updates=updates)
+        where = f"{self.path.name}, grid, for {method}"
+        return with_variant(replace(config, num_updates=updates), variant, where=where)
 
     @property
-    def pairs(self) -> list[tuple[str, int]]:
-        """Method and seed of each run, in order: all methods with the first seed, and so on."""
-        return [(method, seed) for seed in self.config.seeds for method in self.config.methods]
+    def variants(self) -> list[Variant]:
+        """The changes of settings with which each method is trained."""
+        return variants(self.config.grid, where=self.path.name)
 
 
 def read_study(file: Path) -> Study:
@@ -72,7 +77,10 @@ def read_study(file: Path) -> Study:
         lookup(METHODS, method, what=f"method in {file}")
     lookup(BUDGETS, config.preset, what=f"preset in {file}")
     lookup(VAES, config.generator_preset, what=f"generator preset in {file}")
-    return Study(config, folder_of(file, config.out))
+    study = Study(config, folder_of(file, config.out))
+    for method, variant in product(config.methods, study.variants):
+        study.train_config(method, variant)  # stops at what cannot be, before anything is made
+    return study
 
 
 def read_table(file: Path) -> dict[str, Any]:
