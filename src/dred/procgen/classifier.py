@@ -7,6 +7,7 @@ which they are, then learns from having been told. What counts are its guesses i
 has learned nothing from. It has its own optimiser, and no gradient reaches the agent.
 """
 
+import math
 from typing import NamedTuple, cast
 
 import equinox as eqx
@@ -72,18 +73,18 @@ def information_of(
 ) -> Information:
     """What guesses with this mean of ln p(the level) say about I(L; b)."""
     return Information(
-        nats=jnp.maximum(without_floor(-log_prob, num_levels), 0.0),
+        nats=jnp.maximum(jnp.log(num_levels) + log_prob, 0.0),
         accuracy=accuracy,
         cross_entropy=-log_prob,
     )
 
 
-def without_floor(cross_entropy: Float[Array, ""], num_levels: int) -> Float[Array, ""]:
+def without_floor(found: Information, num_levels: int) -> float:
     """I(L; b), log |L| − the cross-entropy, below 0 too, where guesses are worse than none.
 
     [fidelity 104] It is stored beside the value that is never below 0.
     """
-    return jnp.log(num_levels) - cross_entropy
+    return math.log(num_levels) - float(found.cross_entropy)
 
 
 def guess_and_learn(

@@ -237,7 +237,7 @@ def scores_of_episodes(
         shift_gap=mean["drawn"] - mean["train"],
         effective_levels=float(effective_number(state.mean_chances)),
         mutual_information=float(found.nats),
-        mutual_information_unfloored=float(without_floor(found.cross_entropy, config.num_levels)),
+        mutual_information_unfloored=without_floor(found, config.num_levels),
         probe_accuracy=float(found.accuracy),
     )
 

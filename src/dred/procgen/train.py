@@ -123,9 +123,7 @@ class Trainer:
             **mean_return("test", watched.test),
             **known(
                 mutual_information=float(information.nats),
-                mutual_information_unfloored=float(
-                    without_floor(information.cross_entropy, self.config.num_levels)
-                ),
+                mutual_information_unfloored=without_floor(information, self.config.num_levels),
                 probe_accuracy=float(information.accuracy),
             ),
             "eta": float(learned.eta),
