@@ -137,7 +137,7 @@ def test_the_final_shift_gap_is_about_the_mean_of_the_distribution_over_updates(
     config = replace(SMOKE, strategy=STRATEGIES["value-l1"])
     state = with_scores(new_state(new_setup(config), key=KEY), [0, 0, 0, 9, 0, 0, 0, 0])
     mean = jnp.array([0.5, 0, 0, 0.25, 0, 0.25, 0, 0])
-    state = eqx.tree_at(lambda s: s.mean_chances, state, mean)
+    state = eqx.tree_at(lambda s: s.buffer.average, state, mean)
     drawn = level_sets(state, config, 8000, key=KEY)["drawn"]
     np.testing.assert_allclose(np.bincount(drawn, minlength=8) / 8000, mean, atol=0.02)
     found = episodes_of(np.arange(8), np.ones(8), np.zeros(8), np.ones(8))
@@ -149,7 +149,7 @@ def test_the_sets_played_at_the_end_are_every_training_level_others_and_levels_a
     config = replace(SMOKE, strategy=STRATEGIES["value-l1"])
     state = new_state(new_setup(config), key=KEY)
     mean = jnp.array([0, 0.05, 0.05, 0.9, 0, 0, 0, 0])
-    sets = level_sets(eqx.tree_at(lambda s: s.mean_chances, state, mean), config, 80, key=KEY)
+    sets = level_sets(eqx.tree_at(lambda s: s.buffer.average, state, mean), config, 80, key=KEY)
     assert np.bincount(sets["train"]).tolist() == [10] * 8
     assert sets["test"].min() >= 8 and len(np.unique(sets["test"])) == 80
     assert (sets["drawn"] == 3).mean() > 0.8 and set(sets["drawn"]) <= {1, 2, 3}

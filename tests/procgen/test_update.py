@@ -193,8 +193,8 @@ def test_the_distribution_is_averaged_over_a_window_of_updates(window, newest):
     first_two = (drawn_from[0] + drawn_from[1]) / 2
     wanted = (1 - newest) * first_two + newest * drawn_from[2]
     assert np.abs(drawn_from[2] - first_two).max() > 0.1  # one snapshot is quite unlike the others
-    np.testing.assert_allclose(state.mean_chances, wanted, atol=1e-6)
-    assert state.mean_chances.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(state.buffer.average, wanted, atol=1e-6)
+    assert state.buffer.average.sum() == pytest.approx(1.0)
 
 
 def test_two_updates_carry_on_from_each_other():

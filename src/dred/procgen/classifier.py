@@ -7,7 +7,6 @@ which they are, then learns from having been told. What counts are its guesses i
 has learned nothing from. It has its own optimiser, and no gradient reaches the agent.
 """
 
-import math
 from typing import NamedTuple, cast
 
 import equinox as eqx
@@ -72,19 +71,13 @@ def information_of(
     log_prob: Float[Array, ""], accuracy: Float[Array, ""], num_levels: int
 ) -> Information:
     """What guesses with this mean of ln p(the level) say about I(L; b)."""
+    nats = jnp.log(num_levels) + log_prob
     return Information(
-        nats=jnp.maximum(jnp.log(num_levels) + log_prob, 0.0),
+        nats=jnp.maximum(nats, 0.0),
+        unfloored=nats,  # [fidelity 104]
         accuracy=accuracy,
         cross_entropy=-log_prob,
     )
-
-
-def without_floor(found: Information, num_levels: int) -> float:
-    """I(L; b), log |L| − the cross-entropy, below 0 too, where guesses are worse than none.
-
-    [fidelity 104] It is stored beside the value that is never below 0.
-    """
-    return math.log(num_levels) - float(found.cross_entropy)
 
 
 def guess_and_learn(

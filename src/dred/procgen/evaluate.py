@@ -22,12 +22,12 @@ from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.errors import ConfigError
 from dred.evaluation.suites import HEADER
 from dred.files import write_text
-from dred.procgen.classifier import Guesses, guess, information_of, without_floor
+from dred.procgen.classifier import Guesses, guess, information_of
 from dred.procgen.levels import NUM_ACTIONS, ProcgenLevels
 from dred.procgen.resnet import ResNet
 from dred.procgen.state import State
 from dred.procgen.train import trained
-from dred.replay.distribution import drawn_from, effective_number
+from dred.replay.distribution import average_probabilities, drawn_from, effective_number
 from dred.runs import Run
 from dred.settings import read_settings
 
@@ -181,7 +181,7 @@ def level_sets(
 ) -> dict[str, Int32[np.ndarray, " episode"]]:
     """The levels to play: for training, each as often; for testing; and as they are drawn."""
     key_test, key_drawn = jax.random.split(key)
-    draw = drawn_from(state.mean_chances)  # [fidelity 105]
+    draw = drawn_from(average_probabilities(state.buffer))  # [fidelity 105]
     drawn = jax.vmap(draw)(jax.random.bits(key_drawn, (count,)))
     test = jax.random.randint(key_test, (count,), config.num_levels, TEST_LEVELS_END)
     return {
@@ -235,9 +235,9 @@ def scores_of_episodes(
         test=mean["test"],
         gen_gap=mean["train"] - mean["test"],
         shift_gap=mean["drawn"] - mean["train"],
-        effective_levels=float(effective_number(state.mean_chances)),
+        effective_levels=float(effective_number(average_probabilities(state.buffer))),
         mutual_information=float(found.nats),
-        mutual_information_unfloored=without_floor(found, config.num_levels),
+        mutual_information_unfloored=float(found.unfloored),
         probe_accuracy=float(found.accuracy),
     )
 

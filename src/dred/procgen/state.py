@@ -20,7 +20,6 @@ class State(eqx.Module):
     learner: Learner[ResNet]
     classifier: Classifier
     buffer: Buffer
-    mean_chances: Float[Array, " level"]  # P_Λ, averaged over updates
     scale: RewardScale
     returned: Float[Array, " env"]  # so far, in the episodes being played
     watched: Float[Array, " watched"]  # the same where the agent is only watched
@@ -48,7 +47,6 @@ def new_state(setup: Setup, *, key: PRNGKeyArray) -> State:
         learner=Learner(network, setup.optimiser.init(eqx.filter(network, eqx.is_array))),
         classifier=new_classifier(config, key=key_classifier),
         buffer=first_buffer(config),
-        mean_chances=jnp.zeros(config.num_levels),
         scale=new_scale(config.ppo.num_envs),
         returned=jnp.zeros(config.ppo.num_envs),
         watched=jnp.zeros(2 * config.watch_envs),

@@ -13,7 +13,6 @@ from dred import checkpoint
 from dred.checkpoint import AnyShape
 from dred.config import ProcgenConfig
 from dred.errors import CheckpointError
-from dred.procgen.classifier import without_floor
 from dred.procgen.levels import ProcgenLevels
 from dred.procgen.state import State, new_setup, new_state
 from dred.procgen.states import FirstStates
@@ -123,7 +122,7 @@ class Trainer:
             **mean_return("test", watched.test),
             **known(
                 mutual_information=float(information.nats),
-                mutual_information_unfloored=without_floor(information, self.config.num_levels),
+                mutual_information_unfloored=float(information.unfloored),
                 probe_accuracy=float(information.accuracy),
             ),
             "eta": float(learned.eta),

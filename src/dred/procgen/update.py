@@ -19,10 +19,10 @@ from dred.procgen.rewards import returns, scaled
 from dred.procgen.state import Setup, State
 from dred.replay.buffer import Buffer, note_draws
 from dred.replay.distribution import (
-    averaged,
     drawn_from,
     effective_number,
     normalise,
+    note_distribution,
     probabilities,
     scheduled,
 )
@@ -133,8 +133,9 @@ def score_and_learn(
     results = judged(state, played, rollout, advantage, config)
     buffer = note_draws(state.buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
     buffer = record(buffer, results)
-    was_played = results.episodes > 0
     num_updates = state.num_updates + 1
+    buffer = note_distribution(buffer, chances, count=num_updates, window=config.average_window)
+    was_played = results.episodes > 0
     learner, losses = learn(
         state.learner,
         as_one_step(rollout),
@@ -147,7 +148,6 @@ def score_and_learn(
         learner=learner,
         classifier=state.classifier,
         buffer=buffer,
-        mean_chances=averaged(state.mean_chances, chances, num_updates, config.average_window),
         scale=scale,
         returned=so_far,
         watched=state.watched,

@@ -8,6 +8,7 @@ its own support. It is computed once for a rollout; a draw is then a search in i
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
@@ -144,6 +145,14 @@ def averaged(
     The plain mean at first; later the weight of old values falls by 1 − 1/window at each step.
     """
     return mean + (now - mean) / jnp.minimum(count, window)
+
+
+def note_distribution(
+    buffer: Buffer, chances: Float[Array, " slot"], *, count: Int[Array, ""], window: int
+) -> Buffer:
+    """Take P_Λ as it is now into the running mean of the buffer."""
+    average = averaged(buffer.average, chances, count, window)
+    return eqx.tree_at(lambda b: b.average, buffer, average)
 
 
 def average_probabilities(buffer: Buffer) -> Float[Array, " slot"]:

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.stats import rankdata
 
+from dred.evaluation.correlations import FEWEST_POINTS
 from dred.reports.correlations import (
-    FEWEST_POINTS,
     Correlation,
     Points,
     coefficient,

@@ -26,7 +26,7 @@ from dred.replay.buffer import (
     locate,
     note_draws,
 )
-from dred.replay.distribution import averaged, drawn_from, probabilities, scheduled
+from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
 from dred.replay.scores import Results, judge, record, scores_of
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
 
@@ -46,7 +46,7 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
     key_begin, key_play = jax.random.split(key)
     environment = setup.environment
     chances = probabilities(state.buffer, setup.config.method, eta_of(state, setup))
-    buffer, draw = note_distribution(state, chances, setup), drawn_from(chances)
+    buffer, draw = with_distribution(state, chances, setup), drawn_from(chances)
     slots = jax.vmap(draw)(jax.random.bits(key_begin, (setup.config.ppo.num_envs,)))
     world = buffer.levels.world
     played = play_and_judge(
@@ -70,7 +70,7 @@ def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray)
     played = try_out(state, NEW, nobody, given=given, setup=setup, key=key)
     after = replace(state, buffer=played.buffer)
     chances = probabilities(after.buffer, setup.config.method, eta_of(after, setup))
-    return replace(played, buffer=note_distribution(after, chances, setup))
+    return replace(played, buffer=with_distribution(after, chances, setup))
 
 
 LEARN_ON: dict[str, Callable[..., Played]] = {"replay": replay, "new": try_new}
@@ -251,11 +251,10 @@ def makers_of(method: MethodConfig) -> tuple[str, str, str]:
     return ("dataset", method.new, method.after)
 
 
-def note_distribution(state: TrainState, chances: Float[Array, " slot"], setup: Setup) -> Buffer:
+def with_distribution(state: TrainState, chances: Float[Array, " slot"], setup: Setup) -> Buffer:
     """The buffer of a state, with P_Λ as it is now taken into its running mean."""
     count, window = state.num_updates + 1, setup.config.average_window
-    average = averaged(state.buffer.average, chances, count, window)
-    return eqx.tree_at(lambda b: b.average, state.buffer, average)
+    return note_distribution(state.buffer, chances, count=count, window=window)
 
 
 def eta_of(state: TrainState, setup: Setup) -> Float[Array, ""]:
