@@ -25,6 +25,18 @@ def test_hidden_states_equal_those_of_a_plain_loop(seed):
     np.testing.assert_allclose(lstm.over_time(x, begins), slow, atol=2e-6)
 
 
+@given(seed=st.integers(0, 200))
+def test_a_first_memory_is_gone_on_from_as_in_a_plain_loop(seed):
+    lstm, x, begins = problem(seed)
+    begins = begins.at[0].set(jnp.array([True, False, False]))
+    memory = Memory(*jax.random.normal(jax.random.key(seed), (2, 3, 4)))
+    arrays = (np.asarray(a, np.float64) for a in (x, begins, *jax.tree.leaves(lstm)))
+    slow = oracle.lstm(*arrays, memory=[np.asarray(part, np.float64) for part in memory])
+    np.testing.assert_allclose(lstm.over_time(x, begins, memory), slow, atol=2e-6)
+    forgotten = lstm.over_time(x, begins)[:, 0]  # an episode begins there, so nothing is remembered
+    np.testing.assert_array_equal(lstm.over_time(x, begins, memory)[:, 0], forgotten)
+
+
 def test_steps_one_by_one_equal_the_pass_over_time():
     lstm, x, begins = problem(1)
     memory = lstm.empty(3)
@@ -35,13 +47,13 @@ def test_steps_one_by_one_equal_the_pass_over_time():
         np.testing.assert_allclose(memory.hidden, together[t], atol=1e-6)
 
 
-def loss(lstm, x, begins, weights):
-    return jnp.sum(lstm.over_time(x, begins) * weights)
+def loss(lstm, x, begins, weights, memory=None):
+    return jnp.sum(lstm.over_time(x, begins, memory) * weights)
 
 
-def plain_loss(lstm, x, begins, weights):
+def plain_loss(lstm, x, begins, weights, memory):
     """The same, differentiated by JAX itself: no kernel of ours."""
-    hidden = cell = jnp.zeros((x.shape[1], lstm.hidden_size))
+    hidden, cell = memory
     total = 0.0
     for t in range(x.shape[0]):
         keep = jnp.where(begins[t], 0.0, 1.0)[:, None]
@@ -56,9 +68,11 @@ def plain_loss(lstm, x, begins, weights):
 @pytest.mark.parametrize("seed", range(5))
 def test_gradients_equal_those_of_plain_jax(seed):
     lstm, x, begins = problem(seed)
+    begins = begins.at[0].set(jnp.array([True, False, False]))
     weights = jax.random.normal(jax.random.key(99), (*x.shape[:2], lstm.hidden_size))
-    ours = jax.grad(loss, argnums=(0, 1))(lstm, x, begins, weights)
-    theirs = jax.grad(plain_loss, argnums=(0, 1))(lstm, x, begins, weights)
+    memory = Memory(*jax.random.normal(jax.random.key(seed), (2, 3, 4)))
+    ours = jax.grad(loss, argnums=(0, 1, 4))(lstm, x, begins, weights, memory)
+    theirs = jax.grad(plain_loss, argnums=(0, 1, 4))(lstm, x, begins, weights, memory)
     for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(mine, other, atol=1e-5)
 

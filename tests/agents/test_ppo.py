@@ -175,7 +175,7 @@ def test_the_kernel_at_each_place_makes_the_convolution_that_jax_knows():
 
 
 def test_minibatches_must_divide_the_environments():
-    with pytest.raises(ConfigError, match="must divide num_envs"):
+    with pytest.raises(ConfigError, match="must divide the number of segments"):
         replace(PPOConfig(), num_minibatches=5)
 
 

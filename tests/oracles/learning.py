@@ -7,13 +7,18 @@ def sigmoid(x):
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def lstm(inputs, begins, input_weight, recurrent_weight, bias):
-    """Hidden states [time, env, hidden], one step and one agent at a time."""
+def lstm(inputs, begins, input_weight, recurrent_weight, bias, *, memory=None):
+    """Hidden states [time, env, hidden], one step and one agent at a time.
+
+    `memory` is the first hidden and cell state of each agent; empty if there is none.
+    """
     num_steps, num_envs, _ = inputs.shape
     size = recurrent_weight.shape[0]
     result = np.zeros((num_steps, num_envs, size))
     for env in range(num_envs):
         hidden, cell = np.zeros(size), np.zeros(size)
+        if memory is not None:
+            hidden, cell = memory[0][env], memory[1][env]
         for t in range(num_steps):
             if begins[t, env]:
                 hidden, cell = np.zeros(size), np.zeros(size)
