@@ -8,6 +8,7 @@ evaluation/       per-level results
 """
 
 import dataclasses
+import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -74,6 +75,15 @@ class Run:
     def seeds(self) -> tuple[int, ...]:
         """The seeds that are trained together."""
         return tuple(self.facts["seeds"])
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that tells its training from others, but the seed and where files lie."""
+        facts = self.facts
+        files = {**facts.get("levels", {}), "generator": facts.get("generator") or {}}
+        digests = {name: noted.get("digest") for name, noted in files.items()}
+        told = json.dumps([facts["config"], digests], sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()
 
     def note(self, **changes: object) -> None:
         """Change some of the facts in `run.json`."""

@@ -149,7 +149,8 @@ def test_the_sets_played_at_the_end_are_every_training_level_others_and_levels_a
     config = replace(SMOKE, strategy=STRATEGIES["value-l1"])
     state = new_state(new_setup(config), key=KEY)
     mean = jnp.array([0, 0.05, 0.05, 0.9, 0, 0, 0, 0])
-    sets = level_sets(eqx.tree_at(lambda s: s.buffer.average, state, mean), config, 80, key=KEY)
+    averaged = eqx.tree_at(lambda s: s.buffer.average, state, mean)
+    sets = level_sets(averaged, config, 80, key_test=KEY, key_drawn=jax.random.key(1))
     assert np.bincount(sets["train"]).tolist() == [10] * 8
     assert sets["test"].min() >= 8 and len(np.unique(sets["test"])) == 80
     assert (sets["drawn"] == 3).mean() > 0.8 and set(sets["drawn"]) <= {1, 2, 3}

@@ -5,6 +5,7 @@ checkpoint and settings, and `NAME.npz` has the levels. An evaluation that was i
 where it was: lines are collected in `NAME.partial`, episode by episode.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from dred.agents.network import ActorCritic
 from dred.envs.gridworld import Gridworld
@@ -38,7 +40,7 @@ class Task:
     episodes: int = 1
     """In each level."""
     seed: int = 0
-    """Decides headings and actions."""
+    """Decides headings and actions, with the run and its own seed."""
     greedy: bool = False
     """The likeliest action, instead of one drawn from the policy."""
 
@@ -62,6 +64,17 @@ class Results:
         self.returned = np.array([float(row[5]) for row in rows])
 
 
+def noise_key(run: Run, run_seed: int, *, seed: int = 0) -> PRNGKeyArray:
+    """The key for what is left to chance when the agent of a run and its seed is evaluated.
+
+    It is another one for each seed and each method, as statistics over runs take them for
+    independent, and the same one each time, wherever the folder lies. `seed` gives other draws.
+    """
+    who = hashlib.sha256(f"{run.fingerprint} {run_seed}".encode()).digest()
+    first, second = np.frombuffer(who[:8], "<u4")
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), first), second)
+
+
 def evaluate_run(
     run: Run,
     networks: Sequence[ActorCritic],
@@ -78,7 +91,7 @@ def evaluate_run(
     folder = run.path / "evaluation"
     folder.mkdir(exist_ok=True)
     final, facts = folder / f"{name}.csv", folder / f"{name}.json"
-    told = json.dumps(asdict(task))
+    told = json.dumps({**asdict(task), "run": run.fingerprint})
     total = len(networks) * task.episodes * len(dataset)
     if final.exists() and facts.exists() and facts.read_text(encoding="utf-8") == told:
         advance(total)
@@ -89,7 +102,8 @@ def evaluate_run(
     world = environment.prepare(dataset.levels)
     for number in range(len(lines) // len(dataset), total // len(dataset)):
         place, episode = divmod(number, task.episodes)
-        key = jax.random.fold_in(jax.random.key(task.seed), episode)
+        noise = noise_key(run, run.seeds[place], seed=task.seed)
+        key = jax.random.fold_in(noise, episode)
         played = _play(networks[place], environment, world, task.greedy, key)
         lines += [
             f"{run.seeds[place]},{name},{level},{episode},{solved:d},{returned:.6f},{steps}"

@@ -20,7 +20,7 @@ from dred.agents.network import Linear
 from dred.agents.probe import Examples, Information
 from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.errors import ConfigError
-from dred.evaluation.suites import HEADER
+from dred.evaluation.suites import HEADER, noise_key
 from dred.files import write_text
 from dred.procgen.classifier import Guesses, guess, information_of
 from dred.procgen.levels import NUM_ACTIONS, ProcgenLevels
@@ -153,7 +153,11 @@ def evaluate(
     config = run.settings(ProcgenConfig)
     count = episodes_in(config, episodes)
     state = trained(run)
-    key = jax.random.fold_in(jax.random.key(seed), EVALUATION)
+    # [fidelity 38] All runs play in the same test levels, each with luck of its own.
+    key_test = jax.random.fold_in(jax.random.key(seed), EVALUATION)
+    noise = noise_key(run, run.seeds[0], seed=seed)
+    key_drawn = jax.random.fold_in(noise, EVALUATION)
+    sets = level_sets(state, config, count, key_test=key_test, key_drawn=key_drawn)
     envs = ProcgenLevels(config.game, min(SLOTS, count), difficulty=config.difficulty)
     played = {
         name: play_each(
@@ -161,10 +165,10 @@ def evaluate(
             state.classifier.layer,
             envs,
             levels,
-            key=jax.random.fold_in(key, place),
+            key=jax.random.fold_in(noise, place),
             advance=advance,
         )
-        for place, (name, levels) in enumerate(level_sets(state, config, count, key=key).items())
+        for place, (name, levels) in enumerate(sets.items())
     }
     scores = scores_of_episodes(state, config, **played, seed=seed)
     folder = run.path / "evaluation"
@@ -177,10 +181,14 @@ def evaluate(
 
 
 def level_sets(
-    state: State, config: ProcgenConfig, count: int, *, key: PRNGKeyArray
+    state: State,
+    config: ProcgenConfig,
+    count: int,
+    *,
+    key_test: PRNGKeyArray,
+    key_drawn: PRNGKeyArray,
 ) -> dict[str, Int32[np.ndarray, " episode"]]:
     """The levels to play: for training, each as often; for testing; and as they are drawn."""
-    key_test, key_drawn = jax.random.split(key)
     draw = drawn_from(average_probabilities(state.buffer))  # [fidelity 105]
     drawn = jax.vmap(draw)(jax.random.bits(key_drawn, (count,)))
     test = jax.random.randint(key_test, (count,), config.num_levels, TEST_LEVELS_END)

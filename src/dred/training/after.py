@@ -8,12 +8,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PRNGKeyArray
 
 from dred.agents.network import ActorCritic
 from dred.config import ProbeConfig
 from dred.envs.gridworld import Gridworld
 from dred.evaluation.evaluate import evaluate_compiled
 from dred.evaluation.gaps import gap_bound, gen_gap, level_information_compiled, shift_gap
+from dred.evaluation.suites import noise_key
 from dred.levels.dataset import LevelDataset
 from dred.levels.shift import shift_between
 from dred.replay.distribution import drawn_from, effective_number
@@ -31,7 +33,17 @@ def measure_run(
 ) -> list[dict[str, Any]]:
     """GenGap, ShiftGap, shift and information of each seed's agent; names as in `metrics.jsonl`."""
     return [
-        {"seed": run_seed, **measure(network, saved, dataset, held_out, probe=probe, seed=seed)}
+        {
+            "seed": run_seed,
+            **measure(
+                network,
+                saved,
+                dataset,
+                held_out,
+                probe=probe,
+                key=noise_key(run, run_seed, seed=seed),
+            ),
+        }
         for run_seed, network, saved in zip(
             run.seeds, policies_of(run), buffers_of(run), strict=True
         )
@@ -45,11 +57,11 @@ def measure(
     held_out: LevelDataset | None,
     *,
     probe: ProbeConfig | None,
-    seed: int,
+    key: PRNGKeyArray,
 ) -> dict[str, Any]:
     """The same for one agent and its buffer."""
     environment = Gridworld()
-    key_play, key_draw, key_probe = jax.random.split(jax.random.key(seed), 3)
+    key_play, key_draw, key_probe = jax.random.split(key, 3)
 
     def returns_in(levels: LevelDataset, chosen: jax.Array) -> jax.Array:
         world = environment.prepare(levels.levels)
