@@ -29,6 +29,11 @@ def path_of(folder: Path, num_updates: int) -> Path:
     return folder / f"update-{num_updates:08d}.npz"
 
 
+def update_of(path: Path) -> int:
+    """The number of updates in the name of a checkpoint."""
+    return int(path.stem.removeprefix("update-"))
+
+
 def checkpoints_in(folder: Path) -> list[Path]:
     """All checkpoints of a run, oldest first."""
     return sorted(folder.glob("update-*.npz"))

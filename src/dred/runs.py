@@ -3,8 +3,9 @@
 run.json          settings, versions, digests of the levels, command, started, ended, status
 metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
 checkpoints/      the last few states of training
+policies/         networks at powers of two and every tenth of training, kept for good
 levels/           the levels likeliest to be replayed at some updates, with their probabilities
-evaluation/       per-level results
+evaluation/       per-level results; in over-training/UPDATE/ those of the networks in policies/
 """
 
 import dataclasses
@@ -41,6 +42,11 @@ class Run:
     def checkpoints(self) -> Path:
         """Where states of training are."""
         return self.path / "checkpoints"
+
+    @property
+    def policies(self) -> Path:
+        """Where the networks are that are kept for good."""
+        return self.path / "policies"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -118,11 +124,11 @@ class Run:
             )
         return levels
 
-    def policy(self, seed: int | None = None) -> "ActorCritic":
-        """The trained network: of the given seed, or of the first."""
+    def policy(self, seed: int | None = None, *, update: int | None = None) -> "ActorCritic":
+        """The trained network: of the given seed, or of the first; newest, or after an update."""
         from dred.training.saved import policies_of
 
-        return policies_of(self)[self._place_of(seed)]
+        return policies_of(self, update)[self._place_of(seed)]
 
     def buffer(self, seed: int | None = None) -> "SavedBuffer":
         """The levels in the buffer, the likeliest first: of the given seed, or of the first."""

@@ -138,7 +138,7 @@ def test_the_final_shift_gap_is_about_the_mean_of_the_distribution_over_updates(
     state = with_scores(new_state(new_setup(config), key=KEY), [0, 0, 0, 9, 0, 0, 0, 0])
     mean = jnp.array([0.5, 0, 0, 0.25, 0, 0.25, 0, 0])
     state = eqx.tree_at(lambda s: s.buffer.average, state, mean)
-    drawn = level_sets(state, config, 8000, key=KEY)["drawn"]
+    drawn = level_sets(state, config, 8000, key_test=KEY, key_drawn=KEY)["drawn"]
     np.testing.assert_allclose(np.bincount(drawn, minlength=8) / 8000, mean, atol=0.02)
     found = episodes_of(np.arange(8), np.ones(8), np.zeros(8), np.ones(8))
     scores = scores_of_episodes(state, config, train=found, test=found, drawn=found, seed=0)

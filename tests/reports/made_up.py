@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dred.evaluation.suites import HEADER
+from dred.evaluation.suites import HEADER, over_training_in
 from dred.levels.dataset import concatenate
 from dred.presets import train_config
 from dred.runs import create_run
@@ -38,10 +38,12 @@ def write_run(
     return run
 
 
-def write_suite(run, name, returned, dataset=None, *, update=12, greedy=False):
+def write_suite(run, name, returned, dataset=None, *, update=12, greedy=False, over_training=False):
     """The files of an evaluation, as `dred evaluate` writes them."""
     folder = run.path / "evaluation"
-    folder.mkdir(exist_ok=True)
+    if over_training:
+        folder = over_training_in(run) / f"{update:08d}"
+    folder.mkdir(exist_ok=True, parents=True)
     lines = [
         f"{seed},{name},{level},0,{int(value > 0)},{value:.6f},10"
         for seed, row in zip(run.seeds, returned, strict=True)
@@ -49,7 +51,7 @@ def write_suite(run, name, returned, dataset=None, *, update=12, greedy=False):
     ]
     (folder / f"{name}.csv").write_text("\n".join([HEADER, *lines]) + "\n")
     if dataset is not None:
-        dataset.save(folder / f"{name}.npz")
+        dataset.save((folder.parent if over_training else folder) / f"{name}.npz")
         task = {"digest": dataset.digest, "update": update, "episodes": 1, "seed": 0}
         (folder / f"{name}.json").write_text(json.dumps({**task, "greedy": greedy}))
 

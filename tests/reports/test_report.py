@@ -34,6 +34,7 @@ TABLES = {
 }
 FIGURES = {
     *("solved-rate", "improvement", "learning", "gaps", "correlations", "replayed"),
+    "vae-dred-against-el-dred",
     *(f"{name}-{suite}" for name in ("aggregate", "levels") for suite in SUITES),
     *(f"buffer-{method}" for method in METHODS),
 }

@@ -9,6 +9,7 @@ import tyro
 from dred.errors import ConfigError
 
 if TYPE_CHECKING:
+    from dred.evaluation.suites import Task
     from dred.levels import LevelDataset
     from dred.runs import Run
 
@@ -23,6 +24,7 @@ class Evaluate:
       dred evaluate runs/u --suite paper
       dred evaluate runs/u --suite test.npz mine.npz --episodes 3
       dred evaluate runs/u --suite test.npz --gaps
+      dred evaluate runs/u --suite paper --over-training
     """
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -34,6 +36,9 @@ class Evaluate:
     """Episodes in each level."""
     greedy: bool = False
     """Take the likeliest action always, instead of drawing actions from the policy."""
+    over_training: bool = False
+    """Evaluate the policies that the run kept while it trained, at powers of two and every tenth of
+    its updates, for curves in a report; instead of just the newest."""
     gaps: bool = False
     """Also print GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
     agent knows about which level it is in."""
@@ -41,35 +46,64 @@ class Evaluate:
     """Decides headings and actions."""
 
     def run(self) -> None:
-        """Evaluate the newest checkpoint; one CSV file per set, and a line each."""
-        from dred import progress
+        """Evaluate policies; one CSV file per set (and update, over training), and a line each."""
         from dred.compute import keep_compiled_programs
         from dred.config import check_seed
-        from dred.evaluation.suites import Task, evaluate_run
         from dred.runs import open_run
-        from dred.training.saved import newest_update, policies_of
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes (={self.episodes}) must be at least 1.")
+        check_seed(self.seed)
         keep_compiled_programs()
         run = open_run(self.path)
         sets = self._sets(run)
+        lines = self._over_training(run, sets) if self.over_training else self._newest(run, sets)
+        print("\n".join(lines))
+        if self.gaps:
+            self._gaps(run)
+
+    def _newest(self, run: "Run", sets: "dict[str, LevelDataset]") -> list[str]:
+        from dred import progress
+        from dred.evaluation.suites import evaluate_run
+        from dred.training.saved import newest_update, policies_of
+
         networks, update = policies_of(run), newest_update(run)
-        total = sum(len(levels) for levels in sets.values()) * len(networks) * self.episodes
         lines: list[str] = []
-        with progress.bar("evaluating", total, unit="levels") as advance:
+        with progress.bar("evaluating", self._total(run, sets), unit="levels") as advance:
             for name, levels in sets.items():
-                task = Task(
-                    levels.digest, update, self.episodes, check_seed(self.seed), self.greedy
-                )
+                task = self._task(levels, update)
                 found = evaluate_run(run, networks, levels, name, task, advance=advance)
                 lines.append(
                     f"{name}: {found.solved.mean():.1%} of {len(levels)} levels solved, mean "
                     f"return {found.returned.mean():.3f}, {run.path / 'evaluation' / name}.csv"
                 )
-        print("\n".join(lines))
-        if self.gaps:
-            self._gaps(run)
+        return lines
+
+    def _over_training(self, run: "Run", sets: "dict[str, LevelDataset]") -> list[str]:
+        from dred import progress
+        from dred.evaluation.suites import over_training_in
+        from dred.training.over_training import evaluate_over_training
+        from dred.training.saved import kept_updates
+
+        total = self._total(run, sets) * len(kept_updates(run))
+        with progress.bar("evaluating", total, unit="levels") as advance:
+            found = evaluate_over_training(run, sets, self._task, advance=advance)
+        return [
+            f"{name}: "
+            + ", ".join(
+                f"{one.solved.mean():.1%} after {update:,}" for update, one in curve.items()
+            )
+            + f" updates solved, {over_training_in(run)}/*/{name}.csv"
+            for name, curve in found.items()
+        ]
+
+    def _total(self, run: "Run", sets: "dict[str, LevelDataset]") -> int:
+        return sum(len(levels) for levels in sets.values()) * len(run.seeds) * self.episodes
+
+    def _task(self, levels: "LevelDataset", update: int) -> "Task":
+        from dred.evaluation.suites import Task
+
+        return Task(levels.digest, update, self.episodes, self.seed, self.greedy)
 
     def _sets(self, run: "Run") -> "dict[str, LevelDataset]":
         from dred.evaluation.suites import paper_suite

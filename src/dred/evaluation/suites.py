@@ -2,12 +2,14 @@
 
 `evaluation/NAME.csv` has a line per seed, level and episode; `NAME.json` beside it says of which
 checkpoint and settings, and `NAME.npz` has the levels. An evaluation that was interrupted goes on
-where it was: lines are collected in `NAME.partial`, episode by episode.
+where it was: lines are collected in `NAME.partial`, episode by episode. Results of the policies
+that a run kept while it trained are in `evaluation/over-training/UPDATE`, and their levels beside
+these folders.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,11 @@ def noise_key(run: Run, run_seed: int, *, seed: int = 0) -> PRNGKeyArray:
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), first), second)
 
 
+def over_training_in(run: Run) -> Path:
+    """Where the results of policies that a run kept while it trained are, a folder for each."""
+    return run.path / "evaluation" / "over-training"
+
+
 def evaluate_run(
     run: Run,
     networks: Sequence[ActorCritic],
@@ -82,41 +89,57 @@ def evaluate_run(
     name: str,
     task: Task,
     *,
+    over_training: bool = False,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> Results:
     """Play every level with each seed's agent and write `evaluation/NAME.csv`, unless it is there.
 
-    `advance` is told of levels played.
+    Results that are part of a curve go to the folder of their update, `over_training`. `advance` is
+    told of levels played.
     """
-    folder = run.path / "evaluation"
-    folder.mkdir(exist_ok=True)
+    levels = over_training_in(run) if over_training else run.path / "evaluation"
+    folder = levels / f"{task.update:08d}" if over_training else levels
+    folder.mkdir(exist_ok=True, parents=True)
     final, facts = folder / f"{name}.csv", folder / f"{name}.json"
     told = json.dumps({**asdict(task), "run": run.fingerprint})
-    total = len(networks) * task.episodes * len(dataset)
     if final.exists() and facts.exists() and facts.read_text(encoding="utf-8") == told:
-        advance(total)
+        advance(len(networks) * task.episodes * len(dataset))
         return Results(final.read_text(encoding="utf-8").splitlines()[1:])
-    lines = _lines_there(folder / f"{name}.partial", told, len(dataset))
+    partial = folder / f"{name}.partial"
+    lines = _lines_there(partial, told, len(dataset))
     advance(len(lines))
+    for more in _lines_from(len(lines) // len(dataset), run, networks, dataset, name, task):
+        lines += more
+        write_text(partial, "\n".join([told, *lines]) + "\n")
+        advance(len(dataset))
+    dataset.save(levels / f"{name}.npz")
+    facts.unlink(missing_ok=True)  # the old ones, until the new table is there
+    write_text(final, "\n".join([HEADER, *lines]) + "\n")
+    write_text(facts, told)
+    partial.unlink(missing_ok=True)
+    return Results(lines)
+
+
+def _lines_from(
+    begin: int,
+    run: Run,
+    networks: Sequence[ActorCritic],
+    dataset: LevelDataset,
+    name: str,
+    task: Task,
+) -> Generator[list[str]]:
+    """The lines of one episode in every level, for each seed and episode that is still missing."""
     environment = Gridworld()
     world = environment.prepare(dataset.levels)
-    for number in range(len(lines) // len(dataset), total // len(dataset)):
+    for number in range(begin, len(networks) * task.episodes):
         place, episode = divmod(number, task.episodes)
         noise = noise_key(run, run.seeds[place], seed=task.seed)
         key = jax.random.fold_in(noise, episode)
         played = _play(networks[place], environment, world, task.greedy, key)
-        lines += [
+        yield [
             f"{run.seeds[place]},{name},{level},{episode},{solved:d},{returned:.6f},{steps}"
             for level, (solved, returned, steps) in enumerate(zip(*played, strict=True))
         ]
-        write_text(folder / f"{name}.partial", "\n".join([told, *lines]) + "\n")
-        advance(len(dataset))
-    dataset.save(folder / f"{name}.npz")
-    facts.unlink(missing_ok=True)  # the old ones, until the new table is there
-    write_text(final, "\n".join([HEADER, *lines]) + "\n")
-    write_text(facts, told)
-    (folder / f"{name}.partial").unlink(missing_ok=True)
-    return Results(lines)
 
 
 def _lines_there(path: Path, told: str, count: int) -> list[str]:

@@ -1,11 +1,14 @@
 """The figures of reports, readable on light and on dark pages."""
 
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
+import numpy as np
+from jaxtyping import UInt8
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -30,6 +33,7 @@ METHOD_COLOURS = {
     "value-l1+uniform": "#5f8f1f",
     "value-l1+mi": "#a15bd0",
 }
+EXAMPLE = 1.1  # inches of an example layout, with the room round it
 MARKERS = "osDv^PX*<>phd"
 USUAL_NAME = 16  # letters in a method's name for which there is room; changed settings make more
 LETTER, LEGEND_LINE = 0.085, 0.2  # inches
@@ -53,6 +57,7 @@ REPORT_STYLE: Any = {
 }
 
 
+COARSE = "image-rendering:crisp-edges;image-rendering:pixelated"
 LINE, DIGITS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d\d)\d+")  # a hundredth is enough
 
 
@@ -64,16 +69,19 @@ class Bar(NamedTuple):
     inner: Interval
     outer: Interval
     dots: tuple[float, ...] = ()
+    error: float = math.nan  # standard error over runs; NaN for none
+    label: str = ""  # instead of the name
 
 
 class BarPanel(NamedTuple):
-    """Methods one below the other."""
+    """Methods one below the other, and perhaps what they were tried on to the left."""
 
     title: str
     bars: tuple[Bar, ...]
     percent: bool = False
     reference: float | None = None
     limits: tuple[float, float] | None = None
+    examples: tuple[UInt8[np.ndarray, "_ _ 3"], ...] = ()  # pictures
 
 
 class LinePanel(NamedTuple):
@@ -112,16 +120,55 @@ def draw_bars(panels: Sequence[BarPanel], *, columns: int, all_named: bool = Fal
     rows = -(-len(panels) // columns)
     most = max(len(panel.bars) for panel in panels)
     height = 0.75 + 0.3 * most
-    each = 2.9 if all_named else 2.35
-    width = 4.2 if columns == 1 else 1.1 + each * columns
+    each = 3.1 if columns == 1 else 2.9 if all_named else 2.35
     longest = max((len(bar.name) for panel in panels for bar in panel.bars), default=0)
-    width += LETTER * max(0, longest - USUAL_NAME) * (columns if all_named else 1)
+    names = 1.1 + LETTER * max(0, longest - USUAL_NAME)
+    strips = [any(one.examples for one in panels[i::columns]) for i in range(columns)]
+    named = [all_named or place == 0 for place in range(columns)]
+    widths = [
+        each + names * (place == 0) + (names - 1.1) * (has_names and place > 0) + EXAMPLE * strip
+        for place, (strip, has_names) in enumerate(zip(strips, named, strict=True))
+    ]
     with rc_context(REPORT_STYLE):
-        figure = Figure(figsize=(width, height * rows), layout=room())
+        figure = Figure(figsize=(sum(widths), height * rows), layout=room())
+        grid = figure.add_gridspec(rows, columns, width_ratios=widths)
         for place, panel in enumerate(panels):
-            axis = figure.add_subplot(rows, columns, place + 1)
-            bar_panel(axis, panel, named=all_named or place % columns == 0)
+            row, column = divmod(place, columns)
+            cell: Any = grid[row, column]
+            if panel.examples:
+                shown = panel.examples[: max(1, int(height))]
+                cell = beside(figure, cell, shown, share=EXAMPLE / widths[column])
+            bar_panel(figure.add_subplot(cell), panel, named=all_named or column == 0)
     return figure
+
+
+def beside(
+    figure: Figure,
+    cell: Any,  # noqa: ANN401  (Matplotlib's)
+    pictures: Sequence[UInt8[np.ndarray, "height width 3"]],
+    *,
+    share: float,
+) -> Any:  # noqa: ANN401  (Matplotlib's)
+    """Draw pictures of one size at the left of a cell of a grid; what is left of the cell."""
+    parts = cell.subgridspec(1, 2, width_ratios=(share, 1 - share))
+    axis = figure.add_subplot(parts[0, 0])
+    axis.imshow(one_below_the_other(pictures), interpolation="none")
+    axis.set_axis_off()
+    return parts[0, 1]
+
+
+def one_below_the_other(
+    pictures: Sequence[UInt8[np.ndarray, "height width 3"]],
+) -> UInt8[np.ndarray, "_ width 4"]:
+    """Pictures as one, with a transparent gap between them."""
+    height, width, _ = pictures[0].shape
+    step = height + height // 10
+    whole = np.zeros((step * len(pictures) - height // 10, width, 4), np.uint8)
+    for place, pixels in enumerate(pictures):
+        whole[place * step : place * step + height] = np.dstack(
+            [pixels, np.full((height, width), 255, np.uint8)]
+        )
+    return whole
 
 
 def bar_panel(axis: Any, panel: BarPanel, *, named: bool) -> None:  # noqa: ANN401  (Matplotlib's)
@@ -135,7 +182,10 @@ def bar_panel(axis: Any, panel: BarPanel, *, named: bool) -> None:  # noqa: ANN4
         else:
             axis.plot(bar.value, place, "o", color=colour, markersize=7)
         axis.plot(bar.dots, [place] * len(bar.dots), "o", color=INK, markersize=2.6, alpha=0.8)
-    axis.set_yticks(range(len(panel.bars)), [bar.name for bar in panel.bars] if named else [])
+        if math.isfinite(bar.error):
+            axis.errorbar(bar.value, place, xerr=bar.error, color=INK, capsize=4, linewidth=1.6)
+    names = [bar.label or bar.name for bar in panel.bars]
+    axis.set_yticks(range(len(panel.bars)), names if named else [])
     axis.set_ylim(len(panel.bars) - 0.4, -0.6)
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
@@ -233,6 +283,7 @@ def to_svg(figure: Figure) -> str:
     with rc_context(REPORT_STYLE):
         figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None})
     svg = stream.getvalue().replace(INK, "currentColor")
+    svg = svg.replace(COARSE, "")  # levels are shown smaller than they are, so smoothly
     return with_ink(LINE.sub(lambda found: DIGITS.sub(r"\1", found[0]), svg))
 
 

@@ -1,11 +1,13 @@
 """Everything on a report's page, computed: tables, figures, pictures and notes."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from jaxtyping import UInt8
 from matplotlib.figure import Figure
 
 from dred.errors import CheckpointError
@@ -18,14 +20,17 @@ from dred.reports.gaps import gaps_table
 from dred.reports.gather import Material, Suite
 from dred.reports.hyperparameters import settings_table
 from dred.reports.lineage import Kept, Shown, buffer_of, captioned
-from dred.reports.pictures import Picture, picture_of, sheet
+from dred.reports.over_training import OverTraining, over_training_of, over_training_table
+from dred.reports.pictures import Picture, example_layouts, picture_of, sheet
 from dred.reports.results import (
     AGGREGATES,
     Improvement,
+    Result,
     Results,
     best_method,
     improvements_of,
     results_of,
+    standard_error,
 )
 from dred.reports.scatter import ScatterPanel, draw_scatter
 from dred.reports.table import Cell, Table
@@ -58,6 +63,8 @@ class Content:
     pictures: Mapping[tuple[str, int], bytes]  # of extreme levels, by suite and level
     notes: Sequence[str]
 
+
+ABLATION = ("vae-dred", "el-dred")  # what a generative model adds, by the paper
 
 LEARNING = (
     Row("solved_rate/train", "Solved, training levels", percent=True),
@@ -93,7 +100,8 @@ def compute(
     pairs = improvements_of(material, seed=seed)
     advance(1)
     extremes = extremes_of(material)
-    drawings = draw_all(material, results, pairs)
+    curves, gaps_in_curves = over_training_of(material)
+    drawings = draw_all(material, results, pairs, curves)
     advance(1)
     buffers = {m.name: buffer_of(m, material.dataset) for m in material.methods}
     advance(1)
@@ -115,13 +123,13 @@ def compute(
     return Content(
         material=material,
         results=results,
-        tables={t.name: t for t in all_tables(material, results, pairs, extremes, buffers)},
+        tables={t.name: t for t in all_tables(material, results, pairs, extremes, buffers, curves)},
         drawings={drawing.name: drawing for drawing in drawings},
         buffers=buffers,
         episodes=played,
         extremes=extremes,
         pictures=pictures,
-        notes=(*material.notes, *complaints(material, wanted)),
+        notes=(*material.notes, *complaints(material, wanted), *gaps_in_curves),
     )
 
 
@@ -136,6 +144,7 @@ def all_tables(
     pairs: Sequence[Improvement],
     extremes: Sequence[Extreme],
     buffers: Mapping[str, Shown | None],
+    curves: Sequence[OverTraining],
 ) -> list[Table]:
     """Every table of a report."""
     names = [suite.name for suite in material.suites]
@@ -148,6 +157,7 @@ def all_tables(
         gaps_table(material, results),
         *relations.tables_of(material, results),
         tables.at_end(material, "replayed", "Replayed levels", tables.REPLAYED, {}),
+        *([over_training_table(material, curves)] if curves else []),
         buffers_table(buffers),
         *(extremes_table(extremes, name) for name in names),
         tables.runs_table(material),
@@ -155,14 +165,21 @@ def all_tables(
     ]
 
 
-def draw_all(material: Material, results: Results, pairs: Sequence[Improvement]) -> list[Drawing]:
+def draw_all(
+    material: Material,
+    results: Results,
+    pairs: Sequence[Improvement],
+    curves: Sequence[OverTraining],
+) -> list[Drawing]:
     """Every figure with axes; those without anything to show are left out."""
     names = ", ".join(method.name for method in material.methods)
     return [
         *(aggregate_drawing(results, suite) for suite in material.suites),
         solved_drawing(results, material.suites),
         *([improvement_drawing(results, pairs)] if pairs else []),
+        *pair_drawing(pairs, *ABLATION),
         *lines_drawing(material, "learning", LEARNING, f"Learning curves of {names}"),
+        *([over_training_drawing(curves)] if curves else []),
         *lines_drawing(material, "gaps", GAP_PANELS, f"Gaps and shift over training of {names}"),
         *relations_drawing(material, results),
         *lines_drawing(
@@ -178,55 +195,90 @@ def drawn(name: str, alt: str, draw: Callable[[int], Figure], columns: int) -> D
 
 
 def aggregate_drawing(results: Results, suite: Suite) -> Drawing:
-    """All aggregates of one suite, with intervals."""
+    """All aggregates of one suite, with intervals, beside example layouts."""
     panels = [
         BarPanel(
             tables.heading(aggregate),
-            tuple(
-                Bar(name, r.estimate.value, r.estimate.intervals[0.95], r.estimate.intervals[0.99])
-                for name, r in results[suite.name][aggregate.key].items()
-            ),
+            tuple(bar_of(aggregate.key, *each) for each in mine.items()),
             aggregate.percent,
-            limits=(-0.02, 1.02) if len(results[suite.name][aggregate.key]) == 1 else None,
+            limits=(-0.02, 1.02) if len(mine) == 1 else None,
         )
         for aggregate in AGGREGATES
-        if aggregate.headline and aggregate.key in results[suite.name]
+        if aggregate.headline and (mine := results[suite.name].get(aggregate.key))
     ]
+    panels[0] = panels[0]._replace(examples=layouts_of(suite))
     return drawn(
         f"aggregate-{suite.name}",
-        f"Aggregates on {suite.name} for each method, with intervals; the table of this suite has "
-        "the numbers.",
+        f"Aggregates on {suite.name} for each method, with intervals, beside example layouts; the "
+        "table of this suite has the numbers.",
         lambda columns: charts.draw_bars(panels, columns=columns),
         len(panels),
     )
 
 
+def bar_of(aggregate: str, method: str, result: Result) -> Bar:
+    """An aggregate of one method; solved rates have bars of one standard error, as the paper's."""
+    value, _, intervals = result.estimate
+    error = standard_error(result.by_run) if aggregate == "solved_rate" else math.nan
+    return Bar(method, value, intervals[0.95], intervals[0.99], error=error)
+
+
+def layouts_of(suite: Suite) -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
+    """Pictures of a few levels of a suite; none if its levels are not known."""
+    return () if suite.levels is None else example_layouts(suite.levels)
+
+
 def solved_drawing(results: Results, suites: Sequence[Suite]) -> Drawing:
-    """Solved rates of all suites, with a dot for each seed."""
+    """Solved rates of all suites beside example layouts, with a dot for each seed."""
     panels = [
         BarPanel(
             f"{suite.name}, {suite.count} levels",
             tuple(
-                Bar(
-                    name,
-                    r.estimate.value,
-                    r.estimate.intervals[0.95],
-                    r.estimate.intervals[0.99],
-                    tuple(map(float, r.by_run)) if len(r.by_run) > 1 else (),
+                bar_of("solved_rate", name, r)._replace(
+                    dots=tuple(map(float, r.by_run)) if len(r.by_run) > 1 else ()
                 )
                 for name, r in results[suite.name]["solved_rate"].items()
             ),
             percent=True,
             limits=(-0.02, 1.02),
+            examples=layouts_of(suite),
         )
         for suite in suites
     ]
     return drawn(
         "solved-rate",
-        "Share of levels solved on each suite by each method, with intervals and a dot a seed.",
+        "Share of levels solved on each suite by each method, with intervals, standard errors and "
+        "a dot a seed, beside example layouts.",
         lambda columns: charts.draw_bars(panels, columns=columns),
-        min(5, len(panels)),
+        in_rows(len(panels)),
     )
+
+
+def in_rows(count: int) -> int:
+    """How many panels stand side by side on a wide page."""
+    return count if count <= 4 else 3
+
+
+def pair_drawing(pairs: Sequence[Improvement], one: str, other: str) -> list[Drawing]:
+    """How likely one method beats another on each suite; a list of one figure, or of none."""
+    bars = tuple(
+        Bar(one, p.estimate.value, *ends, label=p.suite)
+        for p in pairs
+        if (p.better, p.other) == (one, other)
+        for ends in [(p.estimate.intervals[0.95], p.estimate.intervals[0.99])]
+    )
+    if not bars:
+        return []
+    panel = BarPanel(f"P({one} > {other})", bars, reference=0.5, limits=(-0.02, 1.02))
+    return [
+        drawn(
+            f"{one}-against-{other}",
+            f"Probability that a run of {one} gets a higher return than a run of {other} in a "
+            "level of each suite, with intervals; a dashed line at one half.",
+            lambda columns: charts.draw_bars([panel], columns=columns),
+            1,
+        )
+    ]
 
 
 def improvement_drawing(results: Results, pairs: Sequence[Improvement]) -> Drawing:
@@ -246,7 +298,7 @@ def improvement_drawing(results: Results, pairs: Sequence[Improvement]) -> Drawi
         "Probability that the best method of each suite beats each other method, with intervals; "
         "a dashed line at one half.",
         lambda columns: charts.draw_bars(panels, columns=columns, all_named=True),
-        len(panels) if len(panels) <= 4 else 3,
+        in_rows(len(panels)),
     )
 
 
@@ -278,6 +330,22 @@ def relations_drawing(material: Material, results: Results) -> list[Drawing]:
         "ShiftGap, and how far the ranks agree over training; the tables have the numbers."
     )
     return [drawn("correlations", alt, lambda columns: draw_scatter(panels, columns=columns), 3)]
+
+
+def over_training_drawing(curves: Sequence[OverTraining]) -> Drawing:
+    """Solved rates on each suite over training."""
+    panels = [
+        LinePanel(
+            f"Solved, {one.suite} ({one.num_levels} levels)", one.solved, True, limits=(0.0, 1.0)
+        )
+        for one in curves
+    ]
+    return drawn(
+        "over-training",
+        f"Share of levels solved over training: {', '.join(one.suite for one in curves)}.",
+        lambda columns: charts.draw_lines(panels, columns=columns),
+        2 if len(panels) == 4 else 3,
+    )
 
 
 def buffer_sheet(name: str, shown: Shown) -> Drawing:

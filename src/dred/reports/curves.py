@@ -1,7 +1,7 @@
 """Metrics over training, as means over seeds."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +42,11 @@ def read(training: Training, metric: str) -> Found:
 
 def curve(method: Method, metric: str) -> Curve | None:
     """The mean over seeds, at updates where all have the metric; None if there are none."""
-    seeds = [read(training, metric).values for training in method.trainings]
+    return mean_over_seeds([read(training, metric).values for training in method.trainings])
+
+
+def mean_over_seeds(seeds: Sequence[Mapping[int, float]]) -> Curve | None:
+    """The mean of values by update, at updates that all seeds have; None if there are none."""
     common = sorted(set[int].intersection(*(set(seed) for seed in seeds)))
     if not common:
         return None

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 
-from dred.reports.content import Content, level_caption, number_of, stage_of
+from dred.reports.content import ABLATION, Content, level_caption, number_of, stage_of
 from dred.reports.episodes import MOST_FRAMES, Episode
 from dred.reports.frame import boxes, chart, document, file_list, notes, paragraph, span
 from dred.reports.gather import Material, Method
@@ -158,7 +158,8 @@ def transfer(content: Content) -> str:
     several = any(len(method.trainings) > 1 for method in content.material.methods)
     how = (
         "Thick bars are 95 % intervals and thin ones 99 %, from resampling whole runs; the line "
-        "across is the value."
+        "across is the value. In solved rates, the lines with ends are one standard error over "
+        "seeds."
         if several
         else "One seed each, so there are no intervals."
     )
@@ -168,13 +169,18 @@ def transfer(content: Content) -> str:
         parts.append(
             chart(
                 content.drawings[f"aggregate-{suite.name}"],
-                f"Aggregate performance on {suite.name}. ↑ higher is better, ↓ lower is better.",
+                f"Aggregate performance on {suite.name}, a few of whose levels are on the left. "
+                "↑ higher is better, ↓ lower is better.",
                 "bars",
             )
         )
     parts.append("<h3>Solved rates</h3>")
     parts.append(
-        chart(content.drawings["solved-rate"], "Share of levels solved; a dot is a seed.", "bars")
+        chart(
+            content.drawings["solved-rate"],
+            "Share of levels solved, beside a few levels of each suite; a dot is a seed.",
+            "bars",
+        )
     )
     parts += [to_html(content.tables[name]) for name in ("mean-return", "solved-rate")]
     return "".join(parts)
@@ -193,17 +199,48 @@ def improvement(content: Content) -> str:
     matrices = "".join(
         to_html(content.tables[f"improvement-{suite.name}"]) for suite in content.material.suites
     )
-    return f"{shown}<details><summary>All pairs</summary>{matrices}</details>"
+    return f"{shown}{pair(content)}<details><summary>All pairs</summary>{matrices}</details>"
+
+
+def pair(content: Content) -> str:
+    """The method with a generative model against its ablation, if both are there."""
+    one, other = ABLATION
+    if f"{one}-against-{other}" not in content.drawings:
+        return ""
+    return f"<h3>{one} against {other}</h3>" + chart(
+        content.drawings[f"{one}-against-{other}"],
+        f"How likely a run of {one} gets more than a run of {other}, which edits levels instead of "
+        "making them with a model, in a level of each suite. The dashed line is a draw.",
+        "bars",
+    )
 
 
 def learning(content: Content) -> str:
     """Learning curves."""
     if "learning" not in content.drawings:
-        return paragraph("The runs have no learning curves in their metrics.")
-    return chart(
-        content.drawings["learning"],
-        "Means over seeds" + bands(content.material) + ". Training and held-out levels are tried "
-        "once each at some updates; replayed levels are those the agent learns from.",
+        shown = paragraph("The runs have no learning curves in their metrics.")
+    else:
+        shown = chart(
+            content.drawings["learning"],
+            "Means over seeds" + bands(content.material) + ". Training and held-out levels are "
+            "tried once each at some updates; replayed levels are those the agent learns from.",
+        )
+    return shown + over_training(content)
+
+
+def over_training(content: Content) -> str:
+    """How suites went over training, if policies that the runs kept were evaluated."""
+    if "over-training" not in content.drawings:
+        return ""
+    return (
+        "<h3>Suites over training</h3>"
+        + chart(
+            content.drawings["over-training"],
+            f"Share of levels solved by the policies that runs kept: means over seeds"
+            f"{bands(content.material)}.",
+        )
+        + "<details><summary>All numbers</summary>"
+        + f"{to_html(content.tables['over-training'])}</details>"
     )
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
+from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.levels.render import draw_level
 from dred.levels.text import from_text
 from dred.reports.charts import with_ink
+from dred.training.train import spread
 
 SIDE = 150  # pixels of a picture, roughly
 
@@ -43,6 +45,14 @@ def picture_of(level: Level) -> bytes:
     """A level as PNG."""
     height, width = level.tiles.shape
     return png_of(draw_level(level, cell=cell_of((height, width))))
+
+
+def example_layouts(
+    levels: LevelDataset, *, most: int = 3
+) -> tuple[UInt8[np.ndarray, "height width 3"], ...]:
+    """Pictures of a few levels, evenly over the whole set."""
+    cell = cell_of(levels.shape)
+    return tuple(draw_level(level, cell=cell) for level in spread(levels, most))
 
 
 def as_uri(content: bytes, kind: str) -> str:

@@ -4,6 +4,7 @@ One agent plays all levels of a suite, so its luck is shared by them: all interv
 resampling whole runs.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -154,6 +155,11 @@ def numbers_of(scores: Float[np.ndarray, "run level"]) -> Int[np.ndarray, "run 1
 def deviation(values: Float[np.ndarray, " run"]) -> float:
     """Standard deviation over runs; NaN for a single one."""
     return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+
+
+def standard_error(values: Float[np.ndarray, " run"]) -> float:
+    """Standard error of the mean over runs; NaN for a single one."""
+    return deviation(values) / math.sqrt(len(values))
 
 
 def improvement(

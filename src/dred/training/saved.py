@@ -30,20 +30,60 @@ class JustLearner(NamedTuple):
     learner: Learner[ActorCritic]
 
 
-def policies_of(run: Run) -> list[ActorCritic]:
-    """The network of each seed, from the newest checkpoint that is whole."""
+class JustNetwork(NamedTuple):
+    """What `policies/` holds: the networks of all seeds, with a leading axis."""
+
+    network: ActorCritic
+
+
+def policies_of(run: Run, update: int | None = None) -> list[ActorCritic]:
+    """The network of each seed, from the newest checkpoint that is whole or after an update."""
     setup = new_setup(run.config)
     keys = jnp.stack([run_key(seed) for seed in run.seeds])
     blank = JustLearner(jax.eval_shape(jax.vmap(lambda key: new_learner(setup, key=key)), keys))
-    found = checkpoint.load_latest(run.checkpoints, blank)
-    if found is None:
-        raise nothing_saved(run)
-    states, _ = found
-    networks = states.learner.network
+    networks = newest_networks(run, blank) if update is None else kept_networks(run, blank, update)
     return [
         jax.tree.map(lambda leaf, index=index: leaf[index], networks)
         for index in range(len(run.seeds))
     ]
+
+
+def newest_networks(run: Run, blank: JustLearner) -> ActorCritic:
+    """The networks in the newest checkpoint that is whole, with a leading axis for seeds."""
+    found = checkpoint.load_latest(run.checkpoints, blank)
+    if found is None:
+        raise nothing_saved(run)
+    return found[0].learner.network
+
+
+def kept_networks(run: Run, blank: JustLearner, update: int) -> ActorCritic:
+    """The networks after an update, if they were kept."""
+    kept = kept_updates(run)
+    if update not in kept:
+        raise CheckpointError(
+            f"{run.path} has no policies after {update} updates. It kept those after "
+            f"{', '.join(map(str, kept))}."
+        )
+    path = checkpoint.path_of(run.policies, update)
+    if not path.exists():
+        return newest_networks(run, blank)
+    try:
+        return checkpoint.load(path, JustNetwork(blank.learner.network)).network
+    except CheckpointError as error:
+        raise CheckpointError(f"{error} Remove it to do without that update.") from None
+
+
+def save_policies(run: Run, update: int, networks: ActorCritic) -> None:
+    """Keep the networks of all seeds, as they are after an update, in `policies/`."""
+    checkpoint.write(checkpoint.path_of(run.policies, update), JustNetwork(networks))
+
+
+def kept_updates(run: Run) -> list[int]:
+    """After which updates there are policies: those kept for good, and the newest checkpoint."""
+    kept = {checkpoint.update_of(path) for path in checkpoint.checkpoints_in(run.policies)}
+    if not kept or checkpoint.checkpoints_in(run.checkpoints):
+        kept.add(newest_update(run))
+    return sorted(kept)
 
 
 def newest_update(run: Run) -> int:

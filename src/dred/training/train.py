@@ -25,8 +25,9 @@ from dred.levels.dataset import LevelDataset
 from dred.levels.level import Level
 from dred.runs import Run, now
 from dred.training.measure import information_about, returns_drawn, returns_in
+from dred.training.milestones import milestones
 from dred.training.phases import makers_of
-from dred.training.saved import in_order, save_levels
+from dred.training.saved import in_order, save_levels, save_policies
 from dred.training.state import (
     Metrics,
     Setup,
@@ -104,6 +105,7 @@ class Trainer:
         }
         self.makers = makers_of(self.config.method)
         self.warned: set[int] = set()  # seeds whose scores were not all finite, once it was said
+        self.milestones = milestones(self.config.num_updates, self.config.chunk)
         self.seconds = 0.0
 
     @property
@@ -163,6 +165,8 @@ class Trainer:
         self._warn_of_unusable_scores(rows)
         self.run.append_metrics(rows)
         self.track(rows)
+        if after in self.milestones:  # before the checkpoint, after which nobody comes back here
+            save_policies(self.run, after, self.states.learner.network)
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()
         rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
