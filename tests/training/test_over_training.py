@@ -20,6 +20,7 @@ from dred.reports.scores import read_evaluation
 from dred.runs import create_run, open_run
 from dred.training.milestones import milestones
 from dred.training.saved import kept_updates, policies_of
+from dred.training.state import new_setup
 from dred.training.train import Trainer
 
 LEVELS = make("cave-escape-train", count=12, size=9)
@@ -27,14 +28,28 @@ TEST = make("cave-escape-test", count=8, size=9)
 CONFIG = replace(train_config("uniform", "smoke"), checkpoint_every=6)  # 12 updates in chunks of 3
 
 
+SETUP = new_setup(CONFIG)  # one for all, so that programs are compiled once
+
+
+@pytest.fixture(scope="module", autouse=True)
+def measuring_nothing():
+    """Runs that only learn: what they measure meanwhile takes most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "_evaluate", lambda *_: None)
+        patch.setattr(Trainer, "_probe", lambda *_: None)
+        yield
+
+
 def trainer(path):
     """A new run of two seeds."""
     run = create_run(path, config=CONFIG, seeds=(0, 1), levels={}, command=[])
-    return Trainer(run, LEVELS, None, say=lambda _: None)
+    one = Trainer(run, LEVELS, None, say=lambda _: None)
+    one.setup = SETUP
+    return one
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(measuring_nothing, tmp_path_factory):
     """A run of two seeds, and what its networks were after each chunk."""
     one = trainer(tmp_path_factory.mktemp("runs") / "whole")
     seen = {}
