@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import equinox as eqx
 import jax
@@ -32,7 +32,10 @@ from dred.generators.vae.model import Drawing, Latent, LevelVAE, Norm, with_runn
 from dred.generators.vae.sample import between, draw_levels, likeliest_part, parts_of
 from dred.generators.vae.search import (
     JUDGED_BY,
+    SEARCHED,
+    SIZES,
     candidates,
+    drawn_settings,
     released_bound,
     searched_settings,
 )
@@ -356,6 +359,16 @@ def test_quality_by_hand(dataset):
     assert quality.nearest == 1  # one cell away from the level it came from
 
 
+def test_drawn_settings_are_in_the_space_that_is_searched():
+    drawn = [drawn_settings(VAEConfig(), np.random.default_rng([0, i])) for i in range(200)]
+    assert {config.graph_layers for config in drawn} == {2, 3, 4}
+    assert {size for config in drawn for size in config.encoder_sizes} == set(SIZES)
+    assert all(0.005 <= config.beta <= 0.5 for config in drawn)
+    kept = {"edges", "batch_size", "epochs", "held_back", "turns", "threshold", "connected"}
+    assert {field.name for field in fields(VAEConfig)} == kept | set(SEARCHED)
+    assert all(getattr(c, name) == getattr(VAEConfig(), name) for c in drawn for name in kept)
+
+
 @settings(max_examples=30)
 @given(hnp.arrays(np.bool_, (2, 5, 6)))
 def test_parts_agree_with_networkx(can_walk):
@@ -472,7 +485,11 @@ def test_an_interrupted_fit_goes_on_to_the_same_weights(dataset, tmp_path, monke
 
 
 def test_folds_score_each_candidate_of_a_sweep(dataset, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("dred.generators.vae.search.SIZES", (8,))
+    tiny = replace(SMALL, graph_layers=1, decoder_sizes=(8,), epochs=1)
+    monkeypatch.setattr(
+        "dred.generators.vae.search.drawn_settings",
+        lambda base, random: replace(tiny, beta=random.uniform(0.1, 1.0)),
+    )
     monkeypatch.setattr("dred.commands.generate.report", lambda *anything: None)
     levels, out = tmp_path / "levels.npz", tmp_path / "vae"
     dataset.save(levels)
