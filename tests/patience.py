@@ -20,6 +20,7 @@ rename = os.replace
 def rename_and_signal(source, target, **options):
     rename(source, target, **options)
     if str(target).endswith({name!r}):
+        os.replace = rename  # once is enough
         os.kill({whom}, {number})
         time.sleep({rest})
 os.replace = rename_and_signal
