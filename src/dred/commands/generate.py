@@ -87,6 +87,8 @@ class Fit:
             "sweep": self.sweep,
             "folds": self.folds,
         }
+        if self.sweep:  # whose candidates are compared with those levels
+            task["held_out"] = None if held_out is None else held_out.digest
         keep_compiled_programs()
         key_fit, key_judge = jax.random.split(jax.random.key(self.seed))
         begin(dataset.levels, config, key=key_fit)  # says now what cannot be fitted
