@@ -17,6 +17,9 @@ os.environ.setdefault(
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
+# Two devices, so that agents can be spread over them; what asks for one gets one.
+jax.config.update("jax_num_cpu_devices", 2)
+
 # Types and shapes are checked in every module but those that numba compiles, which check their own.
 SOURCE = Path(dred.__file__).parent
 CHECKED = [

@@ -411,8 +411,9 @@ class TrainConfig:
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """How the agent plays and learns."""
     devices: int = 1
-    """Devices over which the agents are spread: cores of a CPU, or accelerators. Another number
-    gives the same results but for rounding, which in time makes another run of it."""
+    """Devices over which the agents are spread: cores of a CPU, or accelerators; 0 for all there
+    are when a run begins, which notes the number. Another number gives the same results but for
+    rounding, which in time makes another run of it."""
     num_updates: int = 27_000
     """How often it learns."""
     chunk: int = 10
@@ -440,8 +441,8 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "num_updates", "chunk", "checkpoint_every", "keep_checkpoints")
-        need_one(self, "average_window", "devices")
-        if not self.ppo.can_spread(self.devices):
+        need_one(self, "average_window")
+        if self.devices < 0 or not self.ppo.can_spread(self.devices or 1):
             raise ConfigError(
                 f"devices (={self.devices}) must divide the agents (={self.ppo.num_envs}) and the "
                 f"segments of a minibatch (={self.ppo.num_segments // self.ppo.num_minibatches})."

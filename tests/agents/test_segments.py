@@ -19,7 +19,7 @@ from dred.errors import ConfigError
 from dred.levels import make
 from tests.oracles import learning as oracle
 
-ENV = Gridworld()
+ENV = Gridworld(max_steps=10)
 WORLD = ENV.prepare(make("cave-escape-train", count=6, size=9).levels)
 NETWORK = new_network(7, hidden_size=8, key=jax.random.key(0))
 CONFIG = PPOConfig(

@@ -81,7 +81,9 @@ class ActorCritic(eqx.Module):
         memory = self.lstm.step(memory, self.features(view))
         return memory, self.judge(memory.hidden)
 
-    def over_time(self, views: View, begins: Bool[Array, "time env"], memory: Memory) -> Judgement:
+    def over_time(
+        self, views: View, begins: Bool[Array, "time env"], memory: Memory | None = None
+    ) -> Judgement:
         """All steps of a batch of agents, from their first memories; see `LSTM.over_time`."""
         return self.judge(self.lstm.over_time(self.features(views), begins, memory))
 

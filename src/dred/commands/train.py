@@ -10,6 +10,7 @@ import tyro
 from dred.errors import ConfigError, DatasetError, lookup
 
 if TYPE_CHECKING:
+    from dred.config import TrainConfig
     from dred.levels import LevelDataset
     from dred.runs import Run
 
@@ -61,6 +62,8 @@ class Train:
     """Warn if the levels drawn get farther than this from the dataset (Jensen–Shannon distance)."""
     drift_lowers_eta: bool = False
     """Then also draw fewer generated levels, until they are nearer again."""
+    devices: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Devices over which the agents are spread: cores of a CPU, or accelerators; 0 for all."""
     track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
 
@@ -93,6 +96,7 @@ class Train:
         model = model_for(config.method, sets["train"], self.generator)
         if self.track is not None:
             lookup(TRACKERS, self.track, what="tracker")
+        config = spread_out(config, config.devices if self.devices is None else self.devices)
         run = create_run(
             self.out,
             config=config,
@@ -123,10 +127,12 @@ class Resume:
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
+        from dred.compute import use_devices
         from dred.generators.models import facts_of, model_for
         from dred.runs import open_run
 
         run = open_run(self.path)
+        use_devices(run.config.devices)
         sets = {name: run.levels(name) for name in run.facts["levels"]}
         noted = run.facts.get("generator") or {}
         path = Path(noted["path"]) if noted else None
@@ -137,6 +143,17 @@ class Resume:
                 "a new run."
             )
         carry_on(run, sets, model)
+
+
+def spread_out(config: "TrainConfig", devices: int) -> "TrainConfig":
+    """The settings for so many devices, 0 for as many as agents can be shared out to equally."""
+    from dred.compute import use_devices
+    from dred.devices import most_devices
+
+    if devices < 0:
+        raise ConfigError(f"--devices (={devices}) must be 0, for all there are, or more.")
+    available = use_devices(devices)
+    return replace(config, devices=devices or most_devices(config.ppo, available))
 
 
 def check_sizes(sets: "dict[str, LevelDataset]") -> None:

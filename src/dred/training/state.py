@@ -75,7 +75,7 @@ class Setup(eqx.Module):
 def new_setup(config: TrainConfig) -> Setup:
     """The fixed parts of a run."""
     optimiser = make_optimiser(config.ppo, config.num_updates)
-    return Setup(config, Gridworld(), optimiser, mesh_of(config.devices))
+    return Setup(config, Gridworld(), optimiser, mesh_of(config.devices or 1))
 
 
 def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[ActorCritic]:
