@@ -80,7 +80,7 @@ class Fit:
             )
         dataset = load(self.levels)
         held_out = None if self.held_out is None else load(self.held_out)
-        task = {
+        task: dict[str, Any] = {
             "format": 2,  # what an older version began is begun again
             "config": asdict(config),
             "seed": check_seed(self.seed),
