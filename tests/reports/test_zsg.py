@@ -109,6 +109,14 @@ def test_zsg_example_layouts_stand_beside_each_set(study, figures):
             np.testing.assert_array_equal(shown[: len(first), :, :3], layout(dataset, 0))
 
 
+def test_zsg_layouts_have_room_beside_a_single_method(level_files, tmp_path):
+    suites = {"test": (solved_in(2, 6), TEST)}
+    material = gather([write_method(tmp_path, "plr", level_files, suites=suites).path])
+    drawing = aggregate_drawing(results_of(material), material.suites[0])  # warnings are errors
+    for svg in (drawing.wide, drawing.narrow):
+        assert svg.count("data:image/png") == 1 and "image-rendering" not in svg
+
+
 def test_zsg_sets_whose_levels_are_not_there_have_no_layouts(level_files, tmp_path, figures):
     suites = {"else": (solved_in(2, 6), TEST)}
     run = write_method(tmp_path, "plr", level_files, suites=suites, with_levels=False)

@@ -119,42 +119,27 @@ def draw_bars(panels: Sequence[BarPanel], *, columns: int, all_named: bool = Fal
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     most = max(len(panel.bars) for panel in panels)
-    height = 0.75 + 0.3 * most
+    height = max(0.75 + 0.3 * most, 1.35 * any(panel.examples for panel in panels))
     each = 3.1 if columns == 1 else 2.9 if all_named else 2.35
     longest = max((len(bar.name) for panel in panels for bar in panel.bars), default=0)
-    names = 1.1 + LETTER * max(0, longest - USUAL_NAME)
-    strips = [any(one.examples for one in panels[i::columns]) for i in range(columns)]
-    named = [all_named or place == 0 for place in range(columns)]
-    widths = [
-        each + names * (place == 0) + (names - 1.1) * (has_names and place > 0) + EXAMPLE * strip
-        for place, (strip, has_names) in enumerate(zip(strips, named, strict=True))
-    ]
+    extra = LETTER * max(0, longest - USUAL_NAME)  # for long names, where there are names
+    strips = [EXAMPLE * any(one.examples for one in panels[i::columns]) for i in range(columns)]
+    bars = [each + 1.1 * (i == 0) + extra * (all_named or i == 0) for i in range(columns)]
+    widths = [width or 1e-6 for both in zip(strips, bars, strict=True) for width in both]
     with rc_context(REPORT_STYLE):
         figure = Figure(figsize=(sum(widths), height * rows), layout=room())
-        grid = figure.add_gridspec(rows, columns, width_ratios=widths)
+        grid = figure.add_gridspec(rows, 2 * columns, width_ratios=widths)
         for place, panel in enumerate(panels):
             row, column = divmod(place, columns)
-            cell: Any = grid[row, column]
             if panel.examples:
-                shown = panel.examples[: max(1, int(height))]
-                cell = beside(figure, cell, shown, share=EXAMPLE / widths[column])
-            bar_panel(figure.add_subplot(cell), panel, named=all_named or column == 0)
+                axis = figure.add_subplot(grid[row, 2 * column])
+                axis.imshow(
+                    one_below_the_other(panel.examples[: int(height)]), interpolation="none"
+                )
+                axis.set_axis_off()
+            wide = slice(2 * column + bool(panel.examples), 2 * column + 2)
+            bar_panel(figure.add_subplot(grid[row, wide]), panel, named=all_named or column == 0)
     return figure
-
-
-def beside(
-    figure: Figure,
-    cell: Any,  # noqa: ANN401  (Matplotlib's)
-    pictures: Sequence[UInt8[np.ndarray, "height width 3"]],
-    *,
-    share: float,
-) -> Any:  # noqa: ANN401  (Matplotlib's)
-    """Draw pictures of one size at the left of a cell of a grid; what is left of the cell."""
-    parts = cell.subgridspec(1, 2, width_ratios=(share, 1 - share))
-    axis = figure.add_subplot(parts[0, 0])
-    axis.imshow(one_below_the_other(pictures), interpolation="none")
-    axis.set_axis_off()
-    return parts[0, 1]
 
 
 def one_below_the_other(
