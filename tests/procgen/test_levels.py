@@ -286,8 +286,8 @@ print("collected")
 
 def test_collecting_a_simulator_while_another_is_loaded_does_not_hang():
     # The program hung for ever: a forgotten simulator, part of a reference cycle, was closed by the
-    # garbage collector just when a new one was being loaded, and both wanted the same lock. It has a
-    # process of its own, as other threads' garbage is not meant to be collected here.
+    # garbage collector just when a new one was being loaded, and both wanted the same lock. It has
+    # a process of its own, as the garbage of other tests is not meant to be collected here.
     done = subprocess.run(
         [sys.executable, "-c", COLLECTING], capture_output=True, text=True, timeout=PATIENCE
     )
