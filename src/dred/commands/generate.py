@@ -62,7 +62,6 @@ class Fit:
         import jax
 
         from dred.compute import keep_compiled_programs
-        from dred.config import check_seed
         from dred.generators.vae.fit import begin
         from dred.generators.vae.fitted import load as load_generator
         from dred.generators.vae.folder import FitFolder
@@ -80,15 +79,7 @@ class Fit:
             )
         dataset = load(self.levels)
         held_out = None if self.held_out is None else load(self.held_out)
-        task: dict[str, Any] = {
-            "format": 2,  # what an older version began is begun again
-            "config": asdict(config),
-            "seed": check_seed(self.seed),
-            "sweep": self.sweep,
-            "folds": self.folds,
-        }
-        if self.sweep:  # whose candidates are compared with those levels
-            task["held_out"] = None if held_out is None else held_out.digest
+        task = self.task(config, held_out)
         keep_compiled_programs()
         key_fit, key_judge = jax.random.split(jax.random.key(self.seed))
         begin(dataset.levels, config, key=key_fit)  # says now what cannot be fitted
@@ -110,6 +101,21 @@ class Fit:
         best = min(folder.history, key=lambda row: row["loss/held_back"])
         print(f"{self.out}: {config.epochs} epochs; least loss held back at {best['epoch']:.0f}")
         report(load_generator(self.out), held_out, key_judge)
+
+    def task(self, config: "VAEConfig", held_out: "LevelDataset | None") -> dict[str, Any]:
+        """Return all on which the weights and the tables depend, besides the levels fitted to."""
+        from dred.config import check_seed
+
+        task: dict[str, Any] = {
+            "format": 2,  # what an older version began is begun again
+            "config": asdict(config),
+            "seed": check_seed(self.seed),
+            "sweep": self.sweep,
+            "folds": self.folds,
+        }
+        if self.sweep:  # its candidates are compared with the levels held out
+            task["held_out"] = None if held_out is None else held_out.digest
+        return task
 
 
 def in_nats(row: "Mapping[str, float]", where: str) -> str:
