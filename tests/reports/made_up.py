@@ -71,6 +71,7 @@ def family(dataset):
         parent=np.array([20, 2, -1, -1]),
         generation=np.array([2, 1, 0, 0]),
         birth=np.array([9, 3, 0, 0]),
+        average=np.array([0.25, 0.25, 0.25, 0.25]),
     )
 
 

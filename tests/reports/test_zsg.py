@@ -154,4 +154,4 @@ def test_zsg_figures_are_on_the_page(level_files, tmp_path, without_figures):
     assert "the lines with ends are one standard error over seeds" in page
     assert "beside a few levels of each suite" in page
     alone = compute(gather([runs[0].path]), episodes=0)
-    assert "against" not in page_of(alone, [])
+    assert "vae-dred against el-dred" not in page_of(alone, [])
