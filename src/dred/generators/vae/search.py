@@ -78,8 +78,9 @@ def drawn_settings(base: VAEConfig, random: np.random.Generator) -> VAEConfig:
 
 
 def searched_settings(config: VAEConfig) -> dict[str, Any]:
-    """Return those of the settings that a search draws."""
-    return {name: getattr(config, name) for name in SEARCHED}
+    """Return those of the settings that a search draws, as JSON has them."""
+    values = {name: getattr(config, name) for name in SEARCHED}
+    return {name: [*v] if isinstance(v, tuple) else v for name, v in values.items()}
 
 
 def parts_held_back(
