@@ -187,6 +187,26 @@ BUDGETS = {
         probe_every=6,
         probe=ProbeConfig(length=8, stride=2, epochs=2, batch_size=8),
     ),
+    # For the small levels of docs/overfitting.md. Impatient, so that short cuts are worth finding.
+    "example": TrainConfig(
+        _UNIFORM,
+        ppo=PPOConfig(
+            num_envs=32,
+            num_steps=32,
+            epochs=4,
+            num_minibatches=2,
+            learning_rate=3e-3,
+            final_learning_rate=0.1,
+            discount=0.9,
+            entropy_coefficient=0.1,
+            bootstrap=True,
+            hidden_size=32,
+        ),
+        num_updates=200,
+        chunk=50,
+        evaluate_every=0,
+        probe_every=0,
+    ),
 }
 
 

@@ -30,6 +30,8 @@ class Make:
     cave-escape-edge-moss, cave-escape-edge-lava, cave-escape-hardcore), cave-escape-validation to
     choose settings on, or a TOML file with your own settings. The same seed gives the same levels,
     whatever the number of workers. If the work is interrupted, the same command continues it.
+    The small levels of docs/overfitting.md are drawn, not made: cmdp-example,
+    cmdp-example-train and cmdp-example-augmented.
 
     For example:
       dred levels make cave-escape-train --out train.npz
@@ -57,9 +59,13 @@ class Make:
     def run(self) -> None:
         """Make the set and say what it is."""
         from dred.levels.build import make_file
+        from dred.levels.example import EXAMPLES
         from dred.levels.layouts import make_layouts
         from dred.levels.plan import make_plan
 
+        if self.preset in EXAMPLES:
+            self._example()
+            return
         plan = make_plan(
             self.preset,
             seed=self.seed,
@@ -71,6 +77,23 @@ class Make:
         with kept_if_interrupted(self.out):
             digest = write(plan, self.out, workers=self.workers)
         print_made(plan, self.out, digest, what="layouts" if self.layouts_only else "levels")
+
+    def _example(self) -> None:
+        from dred.files import check_writable
+        from dred.levels.example import EXAMPLES
+
+        if self.layouts_only or self.structures or (self.count, self.size) != (None, None):
+            raise ConfigError(
+                f"The levels of {self.preset} are drawn as they are: leave out --count, --size, "
+                "--structures and --layouts-only."
+            )
+        check_writable(self.out)
+        dataset = EXAMPLES[self.preset]()
+        dataset.save(self.out)
+        height, width = (side + 2 for side in dataset.shape)
+        print(
+            f"{self.out}: {len(dataset)} levels of {height}×{width}, digest {dataset.digest[:12]}"
+        )
 
 
 @contextmanager
