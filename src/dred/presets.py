@@ -202,7 +202,7 @@ BUDGETS = {
             bootstrap=True,
             hidden_size=32,
         ),
-        num_updates=200,
+        num_updates=300,
         chunk=50,
         evaluate_every=0,
         probe_every=0,

@@ -3,6 +3,8 @@
 docs/overfitting.md tells the story.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -102,7 +104,7 @@ def test_counted_information_by_hand():
 @pytest.fixture(scope="module")
 def agents():
     """One agent trained on (a) to (c), and one on the augmented levels, by the same program."""
-    config = train_config("uniform", "example")
+    config = replace(train_config("uniform", "example"), num_updates=200)
     setup, keys = new_setup(config), run_key(0)[None]
     few, many = example_training(), example_augmented()
     several = few[np.arange(len(many)) % len(few)]  # as many, so that it is compiled once

@@ -48,7 +48,8 @@ class Train:
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Other levels, to see how the agent does in them while it trains."""
     preset: str = "laptop"
-    """How much: paper (half a day), laptop (an hour) or smoke (seconds)."""
+    """How much: paper (half a day), laptop (an hour) or smoke (seconds); example for the small
+    levels of docs/overfitting.md."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
     changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
