@@ -173,7 +173,7 @@ def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
     monkeypatch.setitem(dred.generators.GENERATORS, "same", same)
     setup, state = begin(MethodConfig("mine", capacity=30, after="same"))
     buffer = replace_leaf(
-        state.buffer, best=jnp.full(30, 0.9), is_scored=state.buffer.is_used, primary=jnp.ones(30)
+        state.buffer, best=jnp.full(30, 0.9), is_scored=jnp.zeros(30, bool), primary=jnp.ones(30)
     )
     grounded = replace(setup.config.method, primary=TermConfig("grounded_value_l1"))
     setup = new_setup(replace(setup.config, method=grounded))
