@@ -19,6 +19,8 @@ class Correlation(NamedTuple):
     pearson_p: float = math.nan
     kendall: float = math.nan  # τ-b
     kendall_p: float = math.nan
+    within: float = math.nan  # Pearson's, of what is left after taking each group's mean away
+    within_p: float = math.nan
 
 
 def correlate(x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"]) -> Correlation:

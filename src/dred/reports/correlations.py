@@ -6,20 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dred.evaluation.correlations import centred, correlate, pearson
+from dred.evaluation.correlations import Correlation, centred, correlate, pearson
 from dred.reports.table import NOTHING, Cell
-
-
-class Correlation(NamedTuple):
-    """How two measurements go together; NaN where that cannot be told."""
-
-    points: int
-    pearson: float = math.nan
-    pearson_p: float = math.nan
-    kendall: float = math.nan  # τ-b
-    kendall_p: float = math.nan
-    within: float = math.nan  # Pearson's, of what is left after taking each group's mean away
-    within_p: float = math.nan
 
 
 class Points(NamedTuple):
@@ -37,8 +25,9 @@ def correlation(points: Points) -> Correlation:
     """
     overall = correlate(points.x, points.y)
     if math.isnan(overall.kendall):
-        return Correlation(overall.points)
-    return Correlation(*overall, *_within_groups(points))
+        return overall
+    within, p = _within_groups(points)
+    return overall._replace(within=within, within_p=p)
 
 
 def _within_groups(points: Points) -> tuple[float, float]:

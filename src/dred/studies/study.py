@@ -17,11 +17,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dred.config import StudyConfig, TrainConfig
+from dred.config import TrainConfig
 from dred.errors import ConfigError, lookup
 from dred.generators.models import needs_fitted
 from dred.presets import BUDGETS, METHODS, VAES, train_config
 from dred.settings import read_settings
+from dred.studies.config import StudyConfig
 from dred.studies.grid import Variant, variants, with_variant
 
 
