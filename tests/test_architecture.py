@@ -1,6 +1,8 @@
 """Rules about the source itself."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import dred
@@ -153,3 +155,20 @@ def test_no_test_depends_on_how_busy_the_machine_is():
             if isinstance(node, ast.keyword) and node.arg in ("timeout", "deadline"):
                 limit = node.value.value if isinstance(node.value, ast.Constant) else None
                 assert limit is None, f"{path}:{node.lineno} has a limit of its own"
+
+
+def test_importing_a_module_computes_nothing():
+    """The number of devices can be told to JAX only before it is first used."""
+    names = [
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        for path in sorted(SOURCE.rglob("*.py"))
+        if "procgen" not in path.parts and path.name != "__main__.py"
+    ]
+    lines = "\n".join(
+        f"import {name}\nassert not bridge.backends_are_initialized(), {name!r}" for name in names
+    )
+    program = f"from jax._src import xla_bridge as bridge\n{lines}\nprint('none')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "none\n", done.stderr

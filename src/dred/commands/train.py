@@ -88,6 +88,7 @@ class Train:
             drift_lowers_eta=self.drift_lowers_eta,
         )
         config = with_variant(config, from_words(self.changes), where="--set")
+        config = spread_out(config, config.devices if self.devices is None else self.devices)
         seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
         if len(set(seeds)) != len(seeds):
             raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
@@ -97,7 +98,6 @@ class Train:
         model = model_for(config.method, sets["train"], self.generator)
         if self.track is not None:
             lookup(TRACKERS, self.track, what="tracker")
-        config = spread_out(config, config.devices if self.devices is None else self.devices)
         run = create_run(
             self.out,
             config=config,

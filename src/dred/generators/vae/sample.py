@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.generators.vae.graph import CLASSES
@@ -9,7 +10,7 @@ from dred.generators.vae.model import Drawing, Latent
 from dred.generators.vae.places import NEVER, goal_log_odds, start_log_odds
 from dred.levels.level import ANY_HEADING, EMPTY, MOSS, Level
 
-NAVIGABLE = jnp.array([kind in (EMPTY, MOSS) for kind in CLASSES])
+NAVIGABLE = np.array([kind in (EMPTY, MOSS) for kind in CLASSES])
 
 
 def draw_levels(
