@@ -288,6 +288,8 @@ class MethodConfig:
     """Share of the buffer that must be full before the first replay."""
     after: str = "none"
     """The generator of levels that are scored after each replay, without learning from them."""
+    after_eta: float = 0.0
+    """Make such levels only while η is at least this: below it, they would hardly be drawn."""
     primary: TermConfig = field(default_factory=TermConfig)
     """P_S."""
     secondary: TermConfig | None = None
@@ -300,8 +302,17 @@ class MethodConfig:
     """Which levels P_R is about."""
     staleness_temperature: float = 1.0
     """T of P_R: draws since the last, to the power of 1/T."""
-    admit: Literal["all", "solved"] = "solved"
-    """Which generated levels may enter: all, or those solved at least once while being scored."""
+    largest_share: float = 1.0
+    """The most of P_Λ that one level may take; what it would take above it goes to the others, in
+    proportion."""
+    score_trace: float | None = None
+    """λ of the advantages by which levels are scored; none for that of the agent's own. With λ = 1
+    a score is about returns, and shrinks less with the length of an episode."""
+    smoothing: float = 0.0
+    """Share of a level's old score that stays when it is scored again."""
+    admit: Literal["all", "solved", "solvable"] = "solved"
+    """Which generated levels may enter: all, those solved at least once while being scored, or
+    those that can be solved at all."""
     evict: Literal["least likely", "lowest score", "oldest"] = "lowest score"
     """Who makes room when the buffer is full."""
     max_clutter: int = 60
@@ -316,7 +327,7 @@ class MethodConfig:
     """Interpolations: the first and last of a pair's levels are at the two levels themselves."""
 
     def __post_init__(self) -> None:
-        for name in ("replay", "least_full", "staleness"):
+        for name in ("replay", "least_full", "staleness", "after_eta", "smoothing"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must lie between 0 and 1.")
         if self.capacity < 0:
@@ -324,6 +335,14 @@ class MethodConfig:
         need_one(self, "max_clutter", "num_edits", "num_parents", "num_pairs")
         if not self.staleness_temperature > 0.0:
             raise ConfigError("staleness_temperature must be greater than 0.")
+        if not 0.0 < self.largest_share <= 1.0:
+            raise ConfigError(
+                f"largest_share (={self.largest_share}) must be above 0, and at most 1."
+            )
+        if self.smoothing == 1.0:
+            raise ConfigError("smoothing (=1.0) must be below 1, or scores would never change.")
+        if self.score_trace is not None and not 0.0 <= self.score_trace <= 1.0:
+            raise ConfigError(f"score_trace (={self.score_trace}) must lie between 0 and 1.")
         if self.learn_on == "new" and (self.new == "none" or self.after != "none"):
             raise ConfigError(
                 f"The method {self.name!r} learns on new levels, so it needs a generator of them "

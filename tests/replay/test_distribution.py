@@ -19,6 +19,7 @@ from dred.replay.distribution import (
     averaged,
     by_power,
     by_rank,
+    capped,
     drawn_from,
     effective_number,
     probabilities,
@@ -277,3 +278,49 @@ def test_the_average_is_over_levels_that_are_there_and_a_new_level_begins_at_not
     kept = eqx.tree_at(lambda b: b.average, buffer, jnp.array([0.2, 0.2, 0.4, 0.2, 0.0]))
     found = np.asarray(average_probabilities(kept))  # two of the slots have no level now
     np.testing.assert_allclose(found, [0.25, 0.25, 0.5, 0.0, 0.0], atol=1e-6)
+
+
+def oracle_cap(chances, most):
+    """Cap whoever is above, share the rest out in proportion, and look again until nobody is."""
+    most = max(most, 1.0 / np.count_nonzero(chances))
+    capped_ones, shares = set(), np.array(chances, float)
+    while True:
+        over = {i for i in range(len(shares)) if shares[i] > most + 1e-9}
+        if not over:
+            return shares
+        capped_ones |= over
+        free = [i for i in range(len(shares)) if i not in capped_ones]
+        left = 1.0 - most * len(capped_ones)
+        total = sum(chances[i] for i in free)
+        for i in range(len(shares)):
+            shares[i] = most if i in capped_ones else chances[i] * left / total
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.floats(0.01, 1.0))
+def test_no_level_takes_more_than_the_largest_share(weights, most):
+    if not any(weights):
+        weights = [1, *weights]
+    chances = np.array(weights, float) / sum(weights)
+    found = np.asarray(capped(jnp.asarray(chances, jnp.float32), most))
+    np.testing.assert_allclose(found, oracle_cap(chances, most), atol=2e-5)
+    assert found.sum() == pytest.approx(1.0, abs=1e-5)
+    assert (found[chances == 0] == 0).all()
+
+
+def test_the_largest_share_holds_for_the_whole_distribution():
+    buffer = a_buffer(np.arange(20.0))
+    sharp = probabilities(buffer, JUST_SCORE, jnp.zeros(()))
+    assert float(sharp.max()) > 0.99
+    method = dataclasses.replace(JUST_SCORE, largest_share=0.25)
+    held = np.asarray(probabilities(buffer, method, jnp.zeros(())))
+    assert held.max() == pytest.approx(0.25, abs=1e-5)
+    assert (np.argsort(held, kind="stable")[-4:] >= 16).all()  # the best four are full
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"largest_share": 0.0}, {"largest_share": 1.5}, {"smoothing": 1.0}, {"score_trace": 1.5}],
+)
+def test_options_of_the_sampler_that_make_no_sense_are_refused(changes):
+    with pytest.raises(ConfigError, match=next(iter(changes))):
+        dataclasses.replace(PLR, **changes)

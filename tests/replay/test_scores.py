@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dred.agents.play import Rollout
+from dred.agents.ppo import advantage_for_scores, estimate_advantages
+from dred.config import MethodConfig, PPOConfig
+from dred.replay.buffer import new_buffer, rescore
 from dred.replay.scores import SCORES, judge
+from tests.replay.test_cut_episodes import an_episode
 
 DISCOUNT = 0.9
 
@@ -174,3 +178,44 @@ def test_an_unsolved_level_after_a_solved_one_has_a_return_of_exactly_zero():
     )
     assert np.asarray(results.solved).tolist() == [True, False]
     assert float(results.best[1]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("steps", "as_released", "by_returns"), [(5, 0.63, 0.69), (20, 0.42, 0.65), (80, 0.14, 0.52)]
+)
+def test_with_a_trace_of_its_own_a_score_shrinks_less_with_the_length_of_an_episode(
+    steps, as_released, by_returns
+):
+    ppo = PPOConfig()
+    value = np.append(np.full(steps, 0.3), 0.0)
+    rollout = an_episode(0, steps=steps, ended=True, value=value, reward=1.0)
+    usual = estimate_advantages(rollout, ppo)
+    for trace, expected in ((None, as_released), (1.0, by_returns)):
+        method = MethodConfig("plr", score_trace=trace)
+        advantage = advantage_for_scores(rollout, usual, method, ppo)
+        assert float(jnp.abs(advantage).mean()) == pytest.approx(expected, abs=0.01)
+    to_come = ppo.discount ** np.arange(steps - 1, -1, -1.0)  # λ = 1: return minus expectation
+    np.testing.assert_allclose(advantage[:, 0], to_come - 0.3, atol=1e-5)
+
+
+def test_smoothing_keeps_a_share_of_a_score_but_not_of_a_first_one():
+    buffer = new_buffer(jnp.arange(2), jnp.ones(2), 2)
+
+    def scored(buffer, value, smoothing):
+        found = jnp.array([value])
+        return rescore(
+            buffer,
+            jnp.array([1]),
+            primary=found,
+            secondary=2 * found,
+            best=found,
+            smoothing=smoothing,
+        )
+
+    buffer = scored(buffer, 0.8, 0.75)
+    assert (float(buffer.primary[1]), float(buffer.secondary[1])) == pytest.approx((0.8, 1.6))
+    buffer = scored(buffer, 0.4, 0.75)
+    assert (float(buffer.primary[1]), float(buffer.secondary[1])) == pytest.approx((0.7, 1.4))
+    assert float(buffer.best[1]) == pytest.approx(0.8)  # of the best, nothing is forgotten
+    assert float(scored(buffer, 0.4, 0.0).primary[1]) == pytest.approx(0.4)
+    assert bool(buffer.is_scored[1]) and not bool(buffer.is_scored[0])

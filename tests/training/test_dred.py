@@ -88,6 +88,29 @@ def test_a_level_is_admitted_only_if_it_was_solved(monkeypatch):
     assert (int(buffer.num_admitted), int(buffer.num_refused)) == (3, 3)
 
 
+def test_a_level_that_can_be_solved_may_be_admitted_before_it_was(monkeypatch):
+    setup, state = begin(num_steps=4, admit="solvable")
+    levels = [
+        corridor(2),
+        corridor(3, is_open=False),
+        corridor(6),
+    ]  # six steps are not done in four
+    buffer = proposing(setup, warmed(setup, state), levels * 2, monkeypatch).buffer
+    generated = np.flatnonzero(np.asarray(buffer.is_used & ~buffer.from_dataset))
+    assert {int(buffer.levels.level.goal[slot, 1]) for slot in generated} == {2, 6}
+
+
+def test_no_levels_are_proposed_while_eta_is_below_a_threshold(monkeypatch):
+    setup, state = begin(after_eta=0.5)
+    state = warmed(setup, state)
+    levels = [corridor(length) for length in (1, 2, 3, 4, 5, 6)]
+    half = setup.config.num_updates // 2
+    for num_updates, admitted in ((0, 0), (half - 1, 0), (half, 6)):
+        now = replace(state, num_updates=jnp.int32(num_updates))
+        after = proposing(setup, now, levels, monkeypatch)
+        assert int(after.buffer.num_admitted) == admitted
+
+
 def test_the_level_played_is_the_level_scored(monkeypatch):
     setup, state = begin()
     levels = [corridor(length) for length in (5, 1, 3, 6, 2, 4)]

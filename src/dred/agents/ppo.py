@@ -21,7 +21,7 @@ from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, log_prob
 from dred.agents.network import Judgement
 from dred.agents.play import Rollout
-from dred.config import PPOConfig
+from dred.config import MethodConfig, PPOConfig
 from dred.devices import BY_AGENT, SHARED, averaged_over_devices, spread
 
 NetworkT = TypeVar("NetworkT", bound="Judge")
@@ -90,6 +90,18 @@ def estimate_advantages(rollout: Rollout[Any], config: PPOConfig) -> Float[Array
         discount = jnp.where(rollout.ended | is_last, 0.0, config.discount)
         reward = rollout.reward
     return advantages(reward, discount, rollout.value, trace=config.trace)
+
+
+def advantage_for_scores(
+    rollout: Rollout[Any],
+    advantage: Float[Array, "time env"],
+    method: MethodConfig,
+    config: PPOConfig,
+) -> Float[Array, "time env"]:
+    """The advantages by which levels are scored: the agent's own, or with a λ of their own."""
+    if method.score_trace is None:
+        return advantage
+    return estimate_advantages(rollout, replace(config, trace=method.score_trace))
 
 
 def normalise(advantage: Float[Array, "time env"]) -> Float[Array, "time env"]:

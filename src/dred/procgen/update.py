@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray
 
 from dred.agents.play import Rollout
-from dred.agents.ppo import Losses, estimate_advantages, learn
+from dred.agents.ppo import Losses, advantage_for_scores, estimate_advantages, learn
 from dred.agents.probe import Examples, Information
 from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.procgen.classifier import guess, guess_and_learn, information_in
@@ -132,7 +132,7 @@ def score_and_learn(
     chances = level_chances(state.buffer, config, eta)
     results = judged(state, played, rollout, advantage, config)
     buffer = note_draws(state.buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    buffer = record(buffer, results)
+    buffer = record(buffer, results, smoothing=config.strategy.smoothing)
     num_updates = state.num_updates + 1
     buffer = note_distribution(buffer, chances, count=num_updates, window=config.average_window)
     was_played = results.episodes > 0
@@ -175,7 +175,7 @@ def judged(
     guesses = guess(state.classifier.layer, Examples(played.features, rollout.level))
     return judge(
         rollout,
-        advantage,
+        advantage_for_scores(rollout, advantage, config.strategy, config.ppo),
         best=state.buffer.best,
         optimal=state.buffer.optimal,
         scores=scores_of(config.strategy),

@@ -153,11 +153,17 @@ def rescore(
     primary: Float[Array, " level"],
     secondary: Float[Array, " level"],
     best: Float[Array, " level"],
+    smoothing: float = 0.0,
 ) -> Buffer:
-    """New scores for some slots, which replace the old; slots out of range are left alone.
+    """New scores for some slots, of which old ones keep a share; slots out of range are left alone.
 
     A score that is not finite is not taken, but counted: a level that has no other stays unscored.
     """
+    share = jnp.where(buffer.is_scored.at[slots].get(mode="fill", fill_value=False), smoothing, 0.0)
+    old_primary, old_secondary = (
+        column.at[slots].get(mode="fill", fill_value=0.0)
+        for column in (buffer.primary, buffer.secondary)
+    )
     is_usable = are_finite(primary, secondary)
     num_unusable = buffer.num_unusable + (~is_usable & (slots < buffer.capacity)).sum()
     slots = jnp.where(is_usable, slots, buffer.capacity)
@@ -169,13 +175,20 @@ def rescore(
         lambda b: (b.primary, b.secondary, b.best, b.is_scored, b.num_unusable),
         buffer,
         (
-            put(buffer.primary, primary),
-            put(buffer.secondary, secondary),
+            put(buffer.primary, mixed(primary, old_primary, share)),
+            put(buffer.secondary, mixed(secondary, old_secondary, share)),
             buffer.best.at[slots].max(best, mode="drop"),
             put(buffer.is_scored, True),
             num_unusable,
         ),
     )
+
+
+def mixed(
+    new: Float[Array, " level"], old: Float[Array, " level"], share: Float[Array, " level"]
+) -> Float[Array, " level"]:
+    """Values with a share of old ones; exactly the new where it is 0."""
+    return jnp.where(share > 0, (1.0 - share) * new + share * old, new)
 
 
 def are_finite(*scores: Float[Array, " level"]) -> Bool[Array, " level"]:

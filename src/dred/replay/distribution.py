@@ -105,9 +105,25 @@ def probabilities(
         stale_part = normalise(by_power(age, support, method.staleness_temperature), support)
         score_part = (1.0 - method.staleness) * score_part + method.staleness * stale_part
     total = normalise(score_part, known)
+    if method.largest_share < 1.0:
+        total = capped(total, method.largest_share)
     nobody = ~known.any()
     spread = normalise(jnp.zeros_like(total), buffer.is_used | ~buffer.is_used.any())
     return jnp.where(nobody, spread, total)
+
+
+def capped(probability: Float[Array, " slot"], most: float) -> Float[Array, " slot"]:
+    """Probabilities of at most this; what is above goes to the others, in proportion.
+
+    With few levels, the most is what makes all of them alike.
+    """
+    largest = jnp.maximum(most, 1.0 / jnp.maximum((probability > 0).sum(), 1))
+    ordered = jnp.sort(probability)[::-1]
+    num_capped = jnp.arange(ordered.shape[0])
+    rest = jnp.cumsum(ordered[::-1])[::-1]  # of all but the largest `num_capped`
+    scale = (1.0 - num_capped * largest) / jnp.maximum(rest, 1e-30)
+    fits = ordered * scale <= largest * (1.0 + 1e-6)
+    return normalise(jnp.minimum(probability * scale[fits.argmax()], largest), probability > 0)
 
 
 def drawn_from(probability: Float[Array, " slot"]) -> Callable[[UInt32[Array, ""]], Int[Array, ""]]:

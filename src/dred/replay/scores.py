@@ -136,8 +136,8 @@ def judge(
     )
 
 
-def record(buffer: Buffer, results: Results) -> Buffer:
-    """New scores for the slots that were played.
+def record(buffer: Buffer, results: Results, *, smoothing: float = 0.0) -> Buffer:
+    """New scores for the slots that were played, of which old ones keep a share.
 
     [fidelity 65] A result of cut episodes alone may be a level's first score; it replaces none.
     """
@@ -149,6 +149,7 @@ def record(buffer: Buffer, results: Results) -> Buffer:
         primary=results.primary,
         secondary=results.secondary,
         best=results.best,
+        smoothing=smoothing,
     )
 
 

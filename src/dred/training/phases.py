@@ -7,10 +7,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.play import Rollout, play
-from dred.agents.ppo import estimate_advantages
+from dred.agents.ppo import advantage_for_scores, estimate_advantages
 from dred.config import MethodConfig
 from dred.envs.restart import Restart, next_level, same_level
 from dred.envs.view import World
@@ -61,7 +61,8 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
     )
     rollout, results = played.rollout, played.results
     buffer = note_draws(buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    return replace(played, buffer=record(buffer, results))
+    smoothing = setup.config.method.smoothing
+    return replace(played, buffer=record(buffer, results, smoothing=smoothing))
 
 
 def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
@@ -139,8 +140,15 @@ def propose(
     key: PRNGKeyArray,
 ) -> TrainState:
     """Make levels from these slots, score them without learning, and admit the good ones."""
-    played = try_out(state, MUTATED, parents, given=given, setup=setup, key=key)
-    return replace(state, buffer=played.buffer)
+
+    def try_some(state: TrainState) -> Buffer:
+        return try_out(state, MUTATED, parents, given=given, setup=setup, key=key).buffer
+
+    least = setup.config.method.after_eta
+    if least == 0.0:
+        return replace(state, buffer=try_some(state))
+    is_time = eta_of(state, setup) >= least
+    return replace(state, buffer=jax.lax.cond(is_time, try_some, lambda now: now.buffer, state))
 
 
 def try_out(
@@ -179,7 +187,7 @@ def try_out(
         optimal=optimal,
         is_scored=results.episodes > 0,
         is_complete=results.completed > 0,
-        may_enter=results.solved | (method.admit == "all"),
+        may_enter=MAY_ENTER[method.admit](results, optimal),
         parent=jnp.where(has_parents, buffer.number[parents], EMPTY),
         generation=jnp.where(has_parents, buffer.generation[parents] + 1, 0),
         made_by=jnp.int32(made_by),
@@ -229,7 +237,7 @@ def play_and_judge(
     advantage = estimate_advantages(rollout, ppo)
     results = judge(
         rollout,
-        advantage,
+        advantage_for_scores(rollout, advantage, setup.config.method, ppo),
         best=best,
         optimal=optimal,
         scores=scores_of(setup.config.method),
@@ -267,6 +275,12 @@ def deciding_score(method: MethodConfig) -> str:
     """Which of the two scores decides who is admitted."""
     return "primary" if method.secondary is None else "secondary"
 
+
+MAY_ENTER: dict[str, Callable[[Results, Float[Array, " level"]], Bool[Array, " level"]]] = {
+    "all": lambda results, _: jnp.ones_like(results.solved),
+    "solved": lambda results, _: results.solved,
+    "solvable": lambda _, optimal: optimal > 0,
+}
 
 WORTH: dict[str, Callable[[Buffer, MethodConfig, Float[Array, ""]], Float[Array, " slot"]]] = {
     "least likely": probabilities,
