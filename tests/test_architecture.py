@@ -79,6 +79,8 @@ MAY_IMPORT = {
         "settings",
     },
     "benchmarks": {
+        "compute",
+        "devices",
         "generators",
         "errors",
         "config",
