@@ -63,7 +63,7 @@ def play(
     Memories are kept where each segment of this length begins; 0 for one segment.
 
     With `value_ends`, the critic also judges the last view of episodes that run out of time, which
-    costs a second look and a second pass of the network at each step.
+    costs a second look and a second pass of the network at steps where there is one.
     """
     num_envs = jax.tree.leaves(state)[0].shape[0]
     key_action, key_chance = jax.random.split(key)
@@ -114,8 +114,13 @@ def play_some(
         ended = moves.terminated | moves.truncated
         end_value = jnp.zeros_like(judged.value)
         if game.value_ends:
-            _, last = network.step(memory, look(moves.state))
-            end_value = jnp.where(moves.truncated & ~moves.terminated, last.value, 0.0)
+            ran_out = moves.truncated & ~moves.terminated
+
+            def value_last_views(memory: Memory = memory, state: Any = moves.state) -> Array:  # noqa: ANN401
+                return jnp.where(ran_out, network.step(memory, look(state))[1].value, 0.0)
+
+            # Rare, so the second pass of the network is skipped where nobody ran out of time.
+            end_value = jax.lax.cond(ran_out.any(), value_last_views, lambda: end_value)
         begun = jax.vmap(lambda one, c: game.restart(world, one, c))(moves.state, chance_t)
         after = jax.vmap(choose)(ended, begun, moves.state)
         row = (

@@ -137,7 +137,8 @@ def drawn_from(probability: Float[Array, " slot"]) -> Callable[[UInt32[Array, ""
 
     def draw(bits: UInt32[Array, ""]) -> Int[Array, ""]:
         point = scaled_down(bits, upto[-1])
-        return jnp.searchsorted(upto, point, side="right").astype(jnp.int32)
+        found = jnp.searchsorted(upto, point, side="right", method="scan_unrolled")
+        return found.astype(jnp.int32)
 
     return draw
 
