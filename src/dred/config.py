@@ -308,6 +308,9 @@ class MethodConfig:
     score_trace: float | None = None
     """λ of the advantages by which levels are scored; none for that of the agent's own. With λ = 1
     a score is about returns, and shrinks less with the length of an episode."""
+    cut_scores: Literal["first", "any"] = "first"
+    """What a result may be of which the rollout's end cut off every episode: a level's first score
+    only, or any, which lets mastered levels come out on top."""
     smoothing: float = 0.0
     """Share of a level's old score that stays when it is scored again."""
     admit: Literal["all", "solved", "solvable"] = "solved"

@@ -181,3 +181,12 @@ def test_a_level_whose_score_is_not_finite_is_not_admitted():
     after, _ = admit(buffer, candidates, worth=lambda b: b.primary, by="primary")
     assert set(np.asarray(after.levels)[np.asarray(after.is_used)]) == {0, 1, 8}
     assert int(after.num_unusable) == 2
+
+
+def test_cut_episodes_may_be_let_to_replace_scores_as_they_once_did():
+    before = a_buffer("paper")
+    results = results_of(mastered("paper", 5), "paper")
+    after = record(before, results, cuts="any")
+    assert float(after.primary[MASTERED]) == float(results.primary[MASTERED])
+    method = MethodConfig("plr", staleness=0.0)
+    assert int(probabilities(after, method, jnp.zeros(())).argmax()) == MASTERED  # upside down

@@ -132,7 +132,8 @@ def score_and_learn(
     chances = level_chances(state.buffer, config, eta)
     results = judged(state, played, rollout, advantage, config)
     buffer = note_draws(state.buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    buffer = record(buffer, results, smoothing=config.strategy.smoothing)
+    strategy = config.strategy
+    buffer = record(buffer, results, smoothing=strategy.smoothing, cuts=strategy.cut_scores)
     num_updates = state.num_updates + 1
     buffer = note_distribution(buffer, chances, count=num_updates, window=config.average_window)
     was_played = results.episodes > 0

@@ -136,12 +136,20 @@ def judge(
     )
 
 
-def record(buffer: Buffer, results: Results, *, smoothing: float = 0.0) -> Buffer:
-    """New scores for the slots that were played, of which old ones keep a share.
+def is_final(results: Results, cuts: str) -> Bool[Array, " level"]:
+    """Where a result may replace a score.
 
-    [fidelity 65] A result of cut episodes alone may be a level's first score; it replaces none.
+    [fidelity 65] One of cut episodes alone may be a level's first score; it replaces none, unless
+    cuts may be any.
     """
-    counts = (results.completed > 0) | ((results.episodes > 0) & ~buffer.is_scored)
+    return (results.episodes if cuts == "any" else results.completed) > 0
+
+
+def record(
+    buffer: Buffer, results: Results, *, smoothing: float = 0.0, cuts: str = "first"
+) -> Buffer:
+    """New scores for the slots that were played, of which old ones keep a share."""
+    counts = is_final(results, cuts) | ((results.episodes > 0) & ~buffer.is_scored)
     slots = jnp.where(counts, jnp.arange(buffer.capacity), buffer.capacity)
     return rescore(
         buffer,

@@ -27,7 +27,7 @@ from dred.replay.buffer import (
     note_draws,
 )
 from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
-from dred.replay.scores import Results, judge, record, scores_of
+from dred.replay.scores import Results, is_final, judge, record, scores_of
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
 
 
@@ -61,8 +61,9 @@ def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) 
     )
     rollout, results = played.rollout, played.results
     buffer = note_draws(buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    smoothing = setup.config.method.smoothing
-    return replace(played, buffer=record(buffer, results, smoothing=smoothing))
+    method = setup.config.method
+    buffer = record(buffer, results, smoothing=method.smoothing, cuts=method.cut_scores)
+    return replace(played, buffer=buffer)
 
 
 def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
@@ -186,7 +187,7 @@ def try_out(
         best=results.best,
         optimal=optimal,
         is_scored=results.episodes > 0,
-        is_complete=results.completed > 0,
+        is_complete=is_final(results, method.cut_scores),
         may_enter=MAY_ENTER[method.admit](results, optimal),
         parent=jnp.where(has_parents, buffer.number[parents], EMPTY),
         generation=jnp.where(has_parents, buffer.generation[parents] + 1, 0),
