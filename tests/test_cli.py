@@ -329,3 +329,12 @@ def test_bench_json_is_one_object_and_nothing_else(tmp_path):
     assert row["structure"] == "obstacles_blackdots"
     assert row["speedup"] == pytest.approx(row["minigrid_ms"] / row["ms_13"])
     assert row["attempts_13"] >= 1
+
+
+def test_settings_may_be_changed_by_one_option_or_by_several():
+    given = ["train", "plr", "--levels", "x.npz", "--out", "runs/x"]
+    at_once = parse([*given, "--set", "ppo.epochs=3", "method.staleness=0.1"])
+    one_by_one = parse([*given, "--set", "ppo.epochs=3", "--set", "method.staleness=0.1"])
+    for command in (at_once, one_by_one):
+        words = [word for some in command.changes for word in some]
+        assert words == ["ppo.epochs=3", "method.staleness=0.1"]

@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from dred.commands.options import Changes
 from dred.errors import DredError
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class TrainProcgen:
     """Levels to train on, instead of the preset's number."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
-    changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
+    changes: Changes = ()
     """Other settings to change, such as strategy.eta.end=0.5. Reports then show a strategy of its
     own, called after them."""
     seed: int = 0
@@ -74,7 +76,7 @@ class TrainProcgen:
             num_levels=base.num_levels if self.num_levels is None else self.num_levels,
             num_updates=base.num_updates if self.updates is None else self.updates,
         )
-        config = with_variant(config, from_words(self.changes), where="--set")
+        config = with_variant(config, from_words(tuple(chain(*self.changes))), where="--set")
         need_procgen()
         seeds = (check_seed(self.seed),)
         run = create_run(self.out, config=config, seeds=seeds, levels={}, command=sys.argv)

@@ -2,11 +2,13 @@
 
 import sys
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from dred.commands.options import Changes
 from dred.errors import ConfigError, DatasetError, lookup
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Train:
     levels of docs/overfitting.md."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
-    changes: Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE")] = ()
+    changes: Changes = ()
     """Other settings to change, such as method.eta.end=0.5 or ppo.epochs=3. Reports then show a
     method of its own, called after them."""
     seed: int = 0
@@ -87,7 +89,7 @@ class Train:
             drift_limit=self.drift_limit,
             drift_lowers_eta=self.drift_lowers_eta,
         )
-        config = with_variant(config, from_words(self.changes), where="--set")
+        config = with_variant(config, from_words(tuple(chain(*self.changes))), where="--set")
         config = spread_out(config, config.devices if self.devices is None else self.devices)
         seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
         if len(set(seeds)) != len(seeds):
