@@ -177,6 +177,9 @@ class PPOConfig:
     it. As released, nothing after them counts."""
     hidden_size: int = 256
     """Of the layer that policy and value share."""
+    encoder: Literal["convolution", "tiles"] = "convolution"
+    """How the gridworld's agent sees. convolution: Minigrid's numbers under a small convolution, as
+    released. tiles: the kind of each tile by name, under one layer."""
     cpu_piece: int = 0
     """On a CPU, so many agents of a minibatch (in Procgen: steps) are computed at once, and their
     gradients added up, which keeps images in its cache; 0 for all. It changes nothing but speed."""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
-from dred.agents.network import at_each_place, new_network
+from dred.agents.encoders import at_each_place
+from dred.agents.network import new_network
 from dred.agents.play import Rollout
 from dred.agents.ppo import (
     Learner,
@@ -154,7 +155,7 @@ def test_the_network_has_the_published_size_and_first_outputs():
     assert sum(leaf.size for leaf in jax.tree.leaves(network)) == 432_929
     image = jax.random.randint(jax.random.key(1), (4, 5, 5, 3), 0, 10).astype(jnp.uint8)
     view = View(image, jnp.arange(4))
-    assert network.features(view).shape == (4, 149)
+    assert network.encoder(view).shape == (4, 149)
     _, judged = network.step(network.lstm.empty(4), view)
     assert jnp.abs(judged.logits).max() < 0.05  # nearly uniform at first
 

@@ -76,7 +76,7 @@ def test_a_network_that_has_not_changed_judges_segments_as_it_did_in_play(rollou
 def written_out(network, rollout, advantage, config):
     """The loss on all segments, one agent, segment and step after the other, in float64."""
     wide = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), network)
-    features = np.asarray(network.features(rollout.view), np.float64)
+    features = np.asarray(network.encoder(rollout.view), np.float64)
     hidden = np.zeros((*features.shape[:2], config.hidden_size))
     for first in range(0, config.num_steps, config.segment_length):
         part = slice(first, first + config.segment_length)

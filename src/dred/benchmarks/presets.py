@@ -50,7 +50,7 @@ def preset_rows(bench: Bench, *, repeats: int) -> list[dict[str, Any]]:
             calls |= calls_for(bench, row, configs[row])
     median = medians(calls, repeats)
     rate = 2 * PRODUCT**3 / median["product"]
-    rows = [row_of(name, config, median, rate) for name, config in configs.items()]
+    rows = [row_of(name, config, bench, median, rate) for name, config in configs.items()]
     alone = {row["preset"]: row["transitions_per_second"] for row in rows if row["devices"] == 1}
     return [
         row | {"over_one_device": row["transitions_per_second"] / alone[row["preset"]]}
@@ -73,12 +73,12 @@ def calls_for(bench: Bench, name: str, config: TrainConfig) -> dict[str, Callabl
 
 
 def row_of(
-    name: str, config: TrainConfig, median: dict[str, float], product: float
+    name: str, config: TrainConfig, bench: Bench, median: dict[str, float], product: float
 ) -> dict[str, Any]:
     """One line: a preset on so many devices."""
     update, learned = (median[f"{name} {part}"] / UPDATES for part in ("updates", "learning"))
     played = median[f"{name} playing"]
-    flops = learning_flops(config.ppo, num_actions=3)
+    flops = learning_flops(config.ppo, bench.start(config)[1].learner.network)
     return {
         "preset": name.rpartition(" ")[0],
         "devices": config.devices,

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dred.agents.network import HEAD_SIZE, INPUT_SIZE
+from dred.agents.network import ActorCritic
 from dred.agents.ppo import estimate_advantages, learn
 from dred.benchmarks.clock import medians
 from dred.config import PPOConfig, TrainConfig
@@ -42,13 +42,12 @@ UPDATES = 4  # in one compiled call, as in training
 FORWARD_AND_BACKWARD = 3  # the backward pass takes two products for each of the forward pass
 
 
-def learning_flops(config: PPOConfig, num_actions: int) -> float:
+def learning_flops(config: PPOConfig, network: ActorCritic) -> float:
     """Floating-point operations of the matrix products in one time of learning."""
-    size = config.hidden_size
-    recurrent = 2 * (INPUT_SIZE + size) * 4 * size
-    heads = 2 * (2 * size * HEAD_SIZE + HEAD_SIZE * (num_actions + 1))
-    kernel = 2 * 9 * 27 * 16
-    each = recurrent + heads + kernel
+    layers = (network.actor_hidden, network.actor, network.critic_hidden, network.critic)
+    weights = [layer.weight for layer in layers]
+    weights += [network.lstm.input_weight, network.lstm.recurrent_weight]
+    each = 2 * (network.encoder.products + sum(weight.size for weight in weights))
     return each * config.transitions_per_update * config.epochs * FORWARD_AND_BACKWARD
 
 
@@ -181,7 +180,7 @@ class Bench:
         ppo = setup.config.ppo
         learned = median["learning"] / UPDATES
         rate = 2 * PRODUCT**3 / median["product"]
-        flops = learning_flops(ppo, setup.environment.num_actions)
+        flops = learning_flops(ppo, state.learner.network)
         return {
             "seconds_playing": median["playing"],
             "seconds_learning": learned,

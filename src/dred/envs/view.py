@@ -32,9 +32,9 @@ BITS = 3  # a tile
 TILE_MASK = (1 << BITS) - 1
 
 # Minigrid's numbers for each kind of tile, four bits each: tile t is at bit 4t.
-OBJECTS = sum(
-    number << (4 * tile) for tile, number in {EMPTY: 1, WALL: 2, LAVA: 9, MOSS: 3, GOAL: 8}.items()
-)
+_OBJECT_OF = {EMPTY: 1, WALL: 2, LAVA: 9, MOSS: 3, GOAL: 8}
+OBJECT_NUMBERS = tuple(_OBJECT_OF.values())
+OBJECTS = sum(number << (4 * tile) for tile, number in _OBJECT_OF.items())
 COLOURS = sum(
     number << (4 * tile) for tile, number in {EMPTY: 0, WALL: 5, LAVA: 0, MOSS: 2, GOAL: 1}.items()
 )

@@ -102,7 +102,7 @@ def examples(
         value_ends=False,
         key=key_play,
     )
-    hidden = network.lstm.over_time(network.features(rollout.view), rollout.begins)
+    hidden = network.lstm.over_time(network.encoder(rollout.view), rollout.begins)
     some = jax.lax.stop_gradient(hidden[:: config.stride])
     place = jnp.broadcast_to(jnp.arange(levels.shape[0]), some.shape[:2])
     return Examples(some.reshape(-1, some.shape[-1]), place.reshape(-1))

@@ -80,8 +80,12 @@ def new_setup(config: TrainConfig) -> Setup:
 
 def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[ActorCritic]:
     """A network that has learned nothing."""
+    ppo = setup.config.ppo
     network = new_network(
-        setup.environment.num_actions, hidden_size=setup.config.ppo.hidden_size, key=key
+        setup.environment.num_actions,
+        hidden_size=ppo.hidden_size,
+        encoder=ppo.encoder,
+        key=key,
     )
     return Learner(network, setup.optimiser.init(eqx.filter(network, eqx.is_array)))
 
