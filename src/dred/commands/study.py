@@ -26,13 +26,16 @@ class RunStudy:
 
     For example:
       dred study run studies/laptop.toml
+      dred study run studies/laptop.toml --workers 1
       dred study run studies/paper.toml --on ray --cpus 2
     """
 
     file: File
     """The study."""
     on: Literal["local", "ray"] = "local"
-    """Here, one job after the other, or on a Ray cluster that shares the study's folder."""
+    """Here, or on a Ray cluster that shares the study's folder."""
+    workers: int = 0
+    """Here: runs at once, each on cores of its own; 0 for as many as there are cores for."""
     cpus: float = 2.0
     """Ray: processors for each job."""
     gpus: float = 0.0
@@ -43,6 +46,7 @@ class RunStudy:
     def run(self) -> None:
         """Run it."""
         from dred.studies.jobs import preparations, runs_of
+        from dred.studies.local import most_workers
         from dred.studies.study import read_study
 
         study = read_study(self.file)
@@ -50,7 +54,15 @@ class RunStudy:
         for job in runs:
             job.check()
         first = preparations(study)
-        failures = do_runs(study.path, first, runs, on=self.on, cpus=self.cpus, gpus=self.gpus)
+        failures = do_runs(
+            study.path,
+            first,
+            runs,
+            on=self.on,
+            cpus=self.cpus,
+            gpus=self.gpus,
+            workers=self.workers or most_workers(study.config.devices),
+        )
         if len(failures) < len(runs):
             report_of(study)
         if failures:
@@ -65,6 +77,7 @@ def do_runs(
     on: Literal["local", "ray"],
     cpus: float,
     gpus: float,
+    workers: int = 1,
 ) -> "Sequence[DredError]":
     """Do what comes first, which must not fail, and then the runs. What failed of them."""
     from dred.files import held
@@ -82,7 +95,7 @@ def do_runs(
             from dred.studies.cluster import run_on_ray
 
             return run_on_ray(runs, say, cpus=cpus, gpus=gpus)
-        return run_here(runs, say)
+        return run_here(runs, say, workers=workers)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ class StudyConfig:
     """How much: paper, laptop or smoke."""
     updates: int = 0
     """Updates, instead of the preset's number, if not 0."""
+    devices: int = 1
+    """Devices over which the agents of each run are spread. Runs on a core each, side by side, take
+    the least time."""
     levels: str = "cave-escape-train"
     """The levels to train on: a preset or a TOML file of `dred levels make`, or a file of levels
     beside the study (.npz)."""
@@ -43,10 +46,10 @@ class StudyConfig:
             values: tuple[object, ...] = getattr(self, name)
             if len(set(values)) != len(values):
                 raise ConfigError(f"{name} {list(values)} names one of them twice.")
-        if self.updates < 0 or self.episodes < 1:
+        if self.updates < 0 or self.episodes < 1 or self.devices < 1:
             raise ConfigError(
-                f"updates (={self.updates}) must be 0 or more, and episodes (={self.episodes}) at "
-                "least 1."
+                f"updates (={self.updates}) must be 0 or more, and episodes (={self.episodes}) and "
+                f"devices (={self.devices}) at least 1."
             )
 
 

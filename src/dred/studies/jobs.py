@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,19 +21,24 @@ from dred.runs import Run
 from dred.studies.grid import Variant, as_words, folder_part
 from dred.studies.study import Study
 
-# A command in a process of its own that, on Linux, ends when the one that began it ends, however
-# that ends: else a job that was lost could go on beside its own second try.
+# A command in a process of its own, on cores of its own if it is told which. On Linux it ends when
+# the one that began it ends, however that ends: else a job that was lost could go on beside its own
+# second try. (The parent is the thread that began it, so that thread must wait for it.)
 LAUNCH = """
-import ctypes, signal, sys
+import ctypes, os, signal, sys
 SIGNAL_AT_PARENTS_DEATH = 1
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(SIGNAL_AT_PARENTS_DEATH, signal.SIGKILL)
+cores = sys.argv.pop(1)
+if cores:
+    os.sched_setaffinity(0, map(int, cores.split(",")))
 sys.argv[0] = "dred"
 from dred.cli import main
 main()
 """
 
 State = Literal["waiting", "begun", "finished"]
+Cores = tuple[int, ...]  # their numbers; none for all there are
 
 
 class JobError(DredError):
@@ -179,7 +185,7 @@ class TrainAndEvaluate(RunJob):
         if not self.has_begun:
             train = ["train", self.method, "--levels", str(study.levels("train")), "--out", path]
             train += ["--held-out", str(study.levels("test")), "--preset", study.config.preset]
-            train += ["--seed", str(self.seed)]
+            train += ["--seed", str(self.seed), "--devices", str(study.config.devices)]
             if study.config.updates:
                 train += ["--updates", str(study.config.updates)]
             if needs_fitted(METHODS[self.method]):
@@ -243,8 +249,16 @@ def runs_of(study: Study) -> list[TrainAndEvaluate]:
     ]
 
 
-def do(job: Job) -> None:
-    """Do what is left of a job, each command in a process of its own; its words go to a log."""
+def do(
+    job: Job,
+    *,
+    cores: Cores = (),
+    begun: Callable[[subprocess.Popen[bytes]], None] = lambda process: None,
+) -> None:
+    """Do what is left of a job, each command in a process of its own; its words go to a log.
+
+    `begun` is told of each process.
+    """
     job.log.parent.mkdir(parents=True, exist_ok=True)
     done: list[str] = []
     while job.state() != "finished":
@@ -256,10 +270,11 @@ def do(job: Job) -> None:
             )
         with job.log.open("a", encoding="utf-8") as log:
             print("$ dred", *command, file=log, flush=True)
-            words = [sys.executable, "-c", LAUNCH, *command]
+            words = [sys.executable, "-c", LAUNCH, ",".join(map(str, cores)), *command]
             process = subprocess.Popen(
                 words, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
+            begun(process)
             code = end_of(process)
         if code:
             raise JobError(

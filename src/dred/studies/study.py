@@ -63,7 +63,8 @@ class Study:
         config = train_config(method, self.config.preset)
         updates = self.config.updates or config.num_updates
         where = f"{self.path.name}, grid, for {method}"
-        return with_variant(replace(config, num_updates=updates), variant, where=where)
+        config = replace(config, num_updates=updates, devices=self.config.devices)
+        return with_variant(config, variant, where=where)
 
     @property
     def variants(self) -> list[Variant]:
