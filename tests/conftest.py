@@ -15,7 +15,7 @@ import dred
 os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "dred-tests-jax")
 )
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # Two devices, so that agents can be spread over them; what asks for one gets one.
 jax.config.update("jax_num_cpu_devices", 2)

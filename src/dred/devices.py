@@ -65,8 +65,13 @@ def averaged_over_devices(tree: Any, mesh: Mesh | None) -> Any:  # noqa: ANN401 
 
 
 def placed(tree: Any, mesh: Mesh | None) -> Any:  # noqa: ANN401  (any pytree)
-    """Arrays put on every device."""
-    return tree if mesh is None else jax.device_put(tree, NamedSharding(mesh, SHARED))
+    """Arrays put on every device.
+
+    Also on a single one: a program is compiled anew for arrays that just happen to be there, as
+    those of a run that begins would be, beside those that were read from a file.
+    """
+    where = jax.devices()[0] if mesh is None else NamedSharding(mesh, SHARED)
+    return jax.device_put(tree, where)
 
 
 def most_devices(ppo: "PPOConfig", available: int) -> int:

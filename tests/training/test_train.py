@@ -105,17 +105,33 @@ def test_a_run_has_a_folder_that_explains_itself(method, files, tmp_path, capsys
 @pytest.mark.parametrize("method", METHODS)
 def test_killed_at_any_moment_a_run_ends_bit_for_bit_the_same(method, files, tmp_path):
     main(words(method, files, tmp_path / "whole"))
-    for moment, updates in enumerate((3, 9)):
-        path = tmp_path / f"killed-{moment}"
+    path, todo = tmp_path / "killed", words(method, files, tmp_path / "killed")
+    for updates in (3, 9):  # twice in one life
         reached = f"{path.name}/checkpoints/{checkpoint.path_of(path, updates).name}"
-        stopped_after(reached, signal.SIGKILL, words(method, files, path))
-        main(["resume", str(path)])
-        whole, again = final_state(tmp_path / "whole"), final_state(path)
-        assert whole.keys() == again.keys()
-        for name, array in whole.items():
-            np.testing.assert_array_equal(array, again[name], err_msg=name)
-        updates_seen = [row["update"] for row in open_run(path).metrics()]
-        assert updates_seen == [3, 6, 9, 12]
+        stopped_after(reached, signal.SIGKILL, todo)
+        newest = checkpoint.checkpoints_in(path / "checkpoints")[-1]
+        assert newest.name == checkpoint.path_of(path, updates).name
+        todo = ["resume", path]
+    main(["resume", str(path)])
+    whole, again = final_state(tmp_path / "whole"), final_state(path)
+    assert whole.keys() == again.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, again[name], err_msg=name)
+    assert [row["update"] for row in open_run(path).metrics()] == [3, 6, 9, 12]
+
+
+def test_a_run_that_goes_on_needs_no_other_program(tmp_path):
+    config = replace(train_config("plr", "smoke"), num_updates=3)
+    begun = trainer(tmp_path, config)
+    kinds = [kind_of(leaf) for leaf in jax.tree.leaves(begun.states)]
+    begun.train()
+    begun.restore()
+    assert [kind_of(leaf) for leaf in jax.tree.leaves(begun.states)] == kinds
+
+
+def kind_of(array):
+    """What a compiled program depends on."""
+    return array.shape, array.dtype, array.weak_type, array.committed, array.sharding
 
 
 def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files, tmp_path):

@@ -100,7 +100,7 @@ def new_buffer(levels: Any, optimal: Float[Array, " level"], capacity: int) -> B
         is_scored=jnp.zeros(capacity, jnp.bool_),
         primary=jnp.zeros(capacity),
         secondary=jnp.zeros(capacity),
-        best=jnp.full(capacity, NEVER),
+        best=jnp.full(capacity, NEVER, jnp.float32),
         optimal=widen(optimal),
         last_drawn=nothing,
         birth=nothing,
