@@ -259,3 +259,17 @@ def test_the_study_of_the_paper_uses_its_generator_and_a_second_one_the_better()
     assert same == paper.config  # they differ in nothing else
     unneeded = [name for name in paper.config.methods if name not in better.config.methods]
     assert not any(needs_fitted(METHODS[name]) for name in unneeded)
+
+
+def test_levels_of_a_study_are_made_from_a_file_beside_it_and_as_many_as_it_asks_for(tmp_path):
+    (tmp_path / "mine.toml").write_text('structures = ["maze_wall"]')
+    file = tmp_path / "study.toml"
+    file.write_text('methods = ["uniform"]\nlevels = "mine.toml"\nnum_levels = 40')
+    train, test = (job.commands()[0] for job in preparations(read_study(file)))
+    assert train[2] == str(tmp_path / "mine.toml")
+    assert train[-2:] == ["--count", "40"]
+    assert test[2] == "cave-escape-test"
+    assert "--count" not in test
+    file.write_text('methods = ["uniform"]\nlevels = "mine.npz"\nnum_levels = 40')
+    with pytest.raises(ConfigError, match="there already"):
+        read_study(file)

@@ -50,8 +50,8 @@ class Train:
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Other levels, to see how the agent does in them while it trains."""
     preset: str = "laptop"
-    """How much: paper (half a day), laptop (an hour) or smoke (seconds); example for the small
-    levels of docs/overfitting.md."""
+    """How much: paper (the paper's own, half a day), laptop (some five minutes on two cores), demo
+    (a minute) or smoke (to see that it works); example for the levels of docs/overfitting.md."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
     changes: Changes = ()
@@ -66,7 +66,8 @@ class Train:
     drift_lowers_eta: bool = False
     """Then also draw fewer generated levels, until they are nearer again."""
     devices: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
-    """Devices over which the agents are spread: cores of a CPU, or accelerators; 0 for all."""
+    """Devices over which the agents are spread: cores of a CPU, or accelerators; 0 for all, as in
+    the presets laptop and demo."""
     track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
 

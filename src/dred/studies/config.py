@@ -25,6 +25,8 @@ class StudyConfig:
     levels: str = "cave-escape-train"
     """The levels to train on: a preset or a TOML file of `dred levels make`, or a file of levels
     beside the study (.npz)."""
+    num_levels: int = 0
+    """How many levels to make for training, instead of the preset's number, if not 0."""
     held_out: str = "cave-escape-test"
     """The levels held out: the same."""
     suites: tuple[str, ...] = ("paper",)
@@ -46,10 +48,15 @@ class StudyConfig:
             values: tuple[object, ...] = getattr(self, name)
             if len(set(values)) != len(values):
                 raise ConfigError(f"{name} {list(values)} names one of them twice.")
-        if self.updates < 0 or self.episodes < 1 or self.devices < 1:
+        if min(self.updates, self.num_levels) < 0 or min(self.episodes, self.devices) < 1:
             raise ConfigError(
-                f"updates (={self.updates}) must be 0 or more, and episodes (={self.episodes}) and "
-                f"devices (={self.devices}) at least 1."
+                f"updates (={self.updates}) and num_levels (={self.num_levels}) must be 0 or more, "
+                f"and episodes (={self.episodes}) and devices (={self.devices}) at least 1."
+            )
+        if self.num_levels and self.levels.endswith(".npz"):
+            raise ConfigError(
+                f"num_levels (={self.num_levels}) is for levels that are made; {self.levels} is "
+                "there already."
             )
 
 

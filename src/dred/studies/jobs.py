@@ -83,6 +83,7 @@ class MakeLevels(Job):
     study: Study
     source: str
     target: Path
+    count: int  # 0 for the source's own
 
     def state(self) -> State:
         """Finished once the file is there."""
@@ -90,7 +91,8 @@ class MakeLevels(Job):
 
     def commands(self) -> list[list[str]]:
         """Make the set."""
-        return [["levels", "make", self.source, "--out", str(self.target)]]
+        count = ["--count", str(self.count)] if self.count else []
+        return [["levels", "make", self.source, "--out", str(self.target), *count]]
 
 
 @dataclass(frozen=True)
@@ -230,8 +232,8 @@ def is_evaluated(path: Path, update: int, episodes: int) -> bool:
 def preparations(study: Study) -> list[Job]:
     """What has to be done before the runs, in order."""
     jobs: list[Job] = [
-        MakeLevels(study, f"levels-{name}", study.source(name), study.levels(name))
-        for name in ("train", "test")
+        MakeLevels(study, f"levels-{name}", study.source(name), study.levels(name), count)
+        for name, count in (("train", study.config.num_levels), ("test", 0))
         if not study.source(name).endswith(".npz")
     ]
     return [*jobs, FitGenerator(study, "vae")] if study.needs_generator else jobs

@@ -40,8 +40,9 @@ class Study:
         return self.path.parent / source if is_file else self.path / "levels" / f"{name}.npz"
 
     def source(self, name: str) -> str:
-        """Where they come from."""
-        return {"train": self.config.levels, "test": self.config.held_out}[name]
+        """Where they come from: a name, or a file beside the study."""
+        source = {"train": self.config.levels, "test": self.config.held_out}[name]
+        return str(self.path.parent / source) if source.endswith(".toml") else source
 
     @property
     def generator(self) -> Path:
