@@ -134,6 +134,34 @@ def test_a_grid_that_cannot_work_is_said_before_anything_is_made(folder, grid, m
     assert not (folder / "broken-grid").exists()
 
 
+def test_variants_change_settings_one_at_a_time_beside_the_method_as_it_is(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(
+        TINY
+        + """
+[[variants]]
+method.staleness = 0.0
+[[variants]]
+"method.primary.temperature" = 1.0
+"ppo.epochs" = 3
+"""
+    )
+    study = read_study(file)
+    assert study.variants == [
+        (),
+        (("method.staleness", 0.0),),
+        (("method.primary.temperature", 1.0), ("ppo.epochs", 3)),
+    ]
+    names = [run.config.method.name for run in runs_of(study)]
+    assert names == ["plr", "plr staleness=0.0", "plr primary.temperature=1.0 ppo.epochs=3"]
+    file.write_text(TINY + 2 * "[[variants]]\nppo.epochs = 3\n")
+    with pytest.raises(ConfigError, match="alike"):
+        read_study(file)
+    file.write_text(TINY + "[[variants]]\nppo.epoch = 3\n")
+    with pytest.raises(ConfigError, match=r"ppo\.epochs"):
+        read_study(file)
+
+
 def test_changes_take_effect_together():
     schedule = varied(ScheduleConfig(0.0, 1.0, 0.0, 0.4), {"begins": 0.5, "ends": 0.9}, where="x")
     assert schedule == ScheduleConfig(0.0, 1.0, 0.5, 0.9)

@@ -38,6 +38,9 @@ class StudyConfig:
     grid: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """Settings to vary, each with a list of values: "method.eta.end" = [0.5, 1.0]. Each method is
     trained with each combination."""
+    variants: tuple[Mapping[str, object], ...] = field(default=(), hash=False)
+    """Tables of settings to change, [[variants]], one at a time: each method is trained with each
+    of them, besides the combinations of the grid, or as it is if there is no grid."""
     out: str = ""
     """The folder to fill, beside the file; called like the file if not given."""
 

@@ -23,7 +23,7 @@ from dred.generators.models import needs_fitted
 from dred.presets import BUDGETS, METHODS, VAES, train_config
 from dred.settings import read_settings
 from dred.studies.config import StudyConfig
-from dred.studies.grid import Variant, variants, with_variant
+from dred.studies.grid import Variant, flat, variants, with_variant
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,11 @@ class Study:
     @property
     def variants(self) -> list[Variant]:
         """The changes of settings with which each method is trained."""
-        return variants(self.config.grid, where=self.path.name)
+        combined = variants(self.config.grid, where=self.path.name)
+        found = [*combined, *(tuple(flat(one).items()) for one in self.config.variants)]
+        if len(set(map(str, found))) != len(found):
+            raise ConfigError(f"{self.path.name}: two variants change the same settings alike.")
+        return found
 
 
 def read_study(file: Path) -> Study:
