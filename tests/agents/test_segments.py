@@ -50,6 +50,23 @@ def rollout():
     )
 
 
+def test_the_last_view_of_an_episode_that_ran_out_of_time_is_valued(rollout):
+    ran_out = np.asarray(rollout.truncated & ~rollout.terminated)
+    np.testing.assert_array_equal(np.asarray(rollout.end_value) != 0, ran_out)
+    state = jax.vmap(lambda level: ENV.begin(WORLD, level, chance=jnp.uint32(5)))(jnp.arange(3))
+    memory, limit = NETWORK.lstm.empty(3), 10
+    for t in range(limit):  # the first episodes, from play's own actions
+        view = jax.tree.map(lambda leaf, t=t: leaf[t], rollout.view)
+        memory, _ = NETWORK.step(memory, view)
+        action = rollout.action[t]
+        state = jax.vmap(lambda one, a: ENV.move(WORLD, one, a))(state, action).state
+    last = jax.vmap(lambda one: ENV.look(WORLD, one))(state)
+    expected = NETWORK.step(memory, last)[1].value
+    whole = ran_out[limit - 1] & ~np.asarray(rollout.ended[: limit - 1]).any(axis=0)
+    assert whole.any()
+    np.testing.assert_allclose(rollout.end_value[limit - 1][whole], expected[whole], atol=1e-6)
+
+
 def test_memories_are_those_the_agent_had_when_it_played(rollout):
     memory = NETWORK.lstm.empty(3)
     assert bool(rollout.begins[1:].any())  # some episodes end on the way
