@@ -11,6 +11,7 @@ import importlib.util
 import sys
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import jax
@@ -121,15 +122,13 @@ def step_of(values: list[float]) -> float:
 def main() -> None:
     """Print a line for each run."""
     vae, old = sys.argv[1], old_information(sys.argv[2])
-    for name in ("plr", "vae-dred"):
-        for bootstrap in (False, True):
-            for cuts in ("any", "first"):
-                found = look(name, cuts=cuts, bootstrap=bootstrap, vae=vae, old=old)
-                for key, value in found.items():
-                    numbers = value if isinstance(value, tuple) else (value,)
-                    shown = [one if isinstance(one, str) else f"{one:.3f}" for one in numbers]
-                    print(f"{key}: {', '.join(shown)}", end=" · ", flush=True)
-                print(flush=True)
+    for bootstrap, name, cuts in product((False, True), ("plr", "vae-dred"), ("any", "first")):
+        found = look(name, cuts=cuts, bootstrap=bootstrap, vae=vae, old=old)
+        for key, value in found.items():
+            numbers = value if isinstance(value, tuple) else (value,)
+            shown = [one if isinstance(one, str) else f"{one:.3f}" for one in numbers]
+            print(f"{key}: {', '.join(shown)}", end=" · ", flush=True)
+        print(flush=True)
 
 
 main()
