@@ -6,11 +6,15 @@ from hypothesis.extra import numpy as hnp
 
 from dred.levels import EMPTY, Level, make_level
 
+# A JAX program is compiled for each size, which takes longer than all else in a test.
+FEW_SIZES = ((1, 2), (1, 9), (9, 2), (4, 3), (8, 9))
+
 
 @st.composite
-def levels(draw, max_side: int = 9) -> Level:
-    """Any proper level, solvable or not."""
-    height, width = draw(st.integers(1, max_side)), draw(st.integers(2, max_side))
+def levels(draw, max_side: int = 9, sizes: tuple[tuple[int, int], ...] = ()) -> Level:
+    """Any proper level, solvable or not; of any size up to the largest, or of one of those given."""
+    any_size = st.tuples(st.integers(1, max_side), st.integers(2, max_side))
+    height, width = draw(st.sampled_from(sizes) if sizes else any_size)
     tiles = draw(hnp.arrays(np.uint8, (height, width), elements=st.integers(0, 3)))
     cells = st.tuples(st.integers(0, height - 1), st.integers(0, width - 1))
     goal, start = draw(st.lists(cells, min_size=2, max_size=2, unique=True))

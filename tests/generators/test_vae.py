@@ -42,6 +42,7 @@ from dred.generators.vae.search import (
 from dred.levels import from_text, make
 from dred.levels.level import EMPTY, LAVA, MOSS, WALL, Level, as_batch, faults
 from dred.levels.paths import distances_to_goal
+from tests.strategies import FEW_SIZES
 from tests.strategies import levels as any_levels
 
 SMALL = VAEConfig(latent_size=8, graph_size=4, encoder_sizes=(16,), decoder_sizes=(16, 16))
@@ -70,7 +71,7 @@ def oracle_graph(level, edges):
 
 
 @pytest.mark.parametrize("edges", ["released", "grid"])
-@given(any_levels())
+@given(any_levels(sizes=FEW_SIZES))
 def test_the_graph_agrees_with_networkx(edges, level):
     height, width = level.tiles.shape
     ours = level_graph(level, edges)
