@@ -12,7 +12,7 @@ FEW_SIZES = ((1, 2), (1, 9), (9, 2), (4, 3), (8, 9))
 
 @st.composite
 def levels(draw, max_side: int = 9, sizes: tuple[tuple[int, int], ...] = ()) -> Level:
-    """Any proper level, solvable or not; of any size up to the largest, or of one of those given."""
+    """Any proper level, solvable or not; of any size up to the largest, or of those given."""
     any_size = st.tuples(st.integers(1, max_side), st.integers(2, max_side))
     height, width = draw(st.sampled_from(sizes) if sizes else any_size)
     tiles = draw(hnp.arrays(np.uint8, (height, width), elements=st.integers(0, 3)))
