@@ -98,6 +98,7 @@ def test_a_study_with_a_grid_is_run_shown_and_reported_with_its_settings(
             "ppo.epochs": "1",
             "seed": "0",
             "solved_rate/test": f"{sum(solved) / len(solved):.6f}",
+            "seconds": f"{job.run.metrics()[-1]['seconds']:.1f}",
         }
     table = (study.report / "tables" / "solved-rate.csv").read_text()
     for job in (one, other):

@@ -212,7 +212,8 @@ class TrainAndEvaluate(RunJob):
             f"solved_rate/{suite}": f"{scores.solved.mean():.6f}"
             for suite, scores in read_evaluation(self.run).items()
         }
-        return {"method": self.method, **dict(self.variant), "seed": self.seed, **solved}
+        seconds = {"seconds": f"{self.run.metrics()[-1]['seconds']:.1f}"}  # of training
+        return {"method": self.method, **dict(self.variant), "seed": self.seed, **solved, **seconds}
 
 
 def names_in(suite: str) -> tuple[str, ...]:
