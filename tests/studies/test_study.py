@@ -94,7 +94,8 @@ def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(f
     file = study_of(folder, "killed")
     study = read_study(file)
     second = study.path / "runs" / "plr-seed-0"
-    study_killed_after("plr-seed-0/checkpoints/update-00000003.npz", ["study", "run", file])
+    one_by_one = ["study", "run", file, "--workers", "1"]  # so that one is finished by then
+    study_killed_after("plr-seed-0/checkpoints/update-00000003.npz", one_by_one)
     wait_until(lambda: is_free(second))  # what it was running ends with it
     assert Run(study.path / "runs" / "uniform-seed-0").facts["status"] == "finished"
     assert Run(second).facts["status"] == "running"
