@@ -56,11 +56,11 @@ def look(name: str, *, cuts: str, bootstrap: bool, vae: str, old) -> dict[str, o
     model = model_for(method, dataset, Path(vae) if name == "vae-dred" else None)
     given = Given(levels, model)
     state = new_state(setup, levels, key=key)
-    step = jax.jit(lambda state, key: update(state, given=given, setup=setup, key=key)[0])
+    step = jax.jit(lambda state, given, key: update(state, given=given, setup=setup, key=key)[0])
     count = len(dataset)
 
     @jax.jit
-    def ends(state, key):  # noqa: ANN001, ANN202
+    def ends(state, given, key):  # noqa: ANN001, ANN202
         """Which slots the coming update plays, and in which of them an episode ends."""
         played = replay(state, given=given, setup=setup, key=jax.random.split(key, 5)[2])
         zeros = jnp.zeros(state.buffer.capacity, bool)
@@ -81,8 +81,8 @@ def look(name: str, *, cuts: str, bootstrap: bool, vae: str, old) -> dict[str, o
     for number in range(UPDATES):
         now = key_of_update(key, jnp.int32(number))
         was_scored = np.asarray(state.buffer.is_scored)
-        played, ended = map(np.asarray, ends(state, now))
-        state = step(state, now)
+        played, ended = map(np.asarray, ends(state, given, now))
+        state = step(state, given, now)
         only_cut = played & ~ended & ((cuts == "any") | ~was_scored)
         by_cut = np.where(played & ended, False, by_cut | only_cut)
         tops.append(by_cut[int(np.asarray(state.buffer.primary)[:count].argmax())])
