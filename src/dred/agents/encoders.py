@@ -7,7 +7,6 @@ that name things say nothing by their size, and an agent that need not find that
 
 import itertools
 from collections.abc import Callable
-from typing import Protocol
 
 import equinox as eqx
 import jax
@@ -33,24 +32,6 @@ class Linear(eqx.Module):
     def __call__(self, inputs: Float[Array, "*batch input"]) -> Float[Array, "*batch output"]:
         """Apply to the last axis."""
         return inputs @ self.weight + self.bias
-
-
-class Encoder(Protocol):
-    """Numbers from views."""
-
-    @property
-    def size(self) -> int:
-        """How many numbers there are for a view."""
-        ...
-
-    @property
-    def products(self) -> int:
-        """Multiplications for a view."""
-        ...
-
-    def __call__(self, view: View) -> Float[Array, "*batch input"]:
-        """What the memory gets to see."""
-        ...
 
 
 class Convolution(eqx.Module):

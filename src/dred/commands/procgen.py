@@ -76,7 +76,7 @@ class TrainProcgen:
             num_levels=base.num_levels if self.num_levels is None else self.num_levels,
             num_updates=base.num_updates if self.updates is None else self.updates,
         )
-        config = with_variant(config, from_words(tuple(chain(*self.changes))), where="--set")
+        config = with_variant(config, from_words(chain(*self.changes)), where="--set")
         need_procgen()
         seeds = (check_seed(self.seed),)
         run = create_run(self.out, config=config, seeds=seeds, levels={}, command=sys.argv)

@@ -90,7 +90,7 @@ class Train:
             drift_limit=self.drift_limit,
             drift_lowers_eta=self.drift_lowers_eta,
         )
-        config = with_variant(config, from_words(tuple(chain(*self.changes))), where="--set")
+        config = with_variant(config, from_words(chain(*self.changes)), where="--set")
         config = spread_out(config, config.devices if self.devices is None else self.devices)
         seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
         if len(set(seeds)) != len(seeds):

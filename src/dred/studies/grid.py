@@ -7,7 +7,7 @@ that nothing takes it for a run of the method as it is.
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import TypeVar, cast
@@ -95,7 +95,7 @@ def as_words(variant: Variant) -> list[str]:
     return ["--set", *words] if words else []
 
 
-def from_words(words: Sequence[str]) -> Variant:
+def from_words(words: Iterable[str]) -> Variant:
     """The changes that such an option asks for; values as in a TOML file, text also without quotes.
 
     For example: method.eta.end=0.5
