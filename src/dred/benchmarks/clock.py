@@ -15,9 +15,16 @@ def seconds_of(call: Callable[[], Any]) -> float:
     return time.perf_counter() - begun
 
 
-def medians(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+def medians(
+    calls: dict[str, Callable[[], Any]],
+    repeats: int,
+    after_each: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
     """Median seconds of each call; they take turns, after one of each that may compile."""
     for call in calls.values():
         seconds_of(call)
-    times = [{name: seconds_of(call) for name, call in calls.items()} for _ in range(repeats)]
+    times: list[dict[str, float]] = []
+    for _ in range(repeats):
+        times.append({name: seconds_of(call) for name, call in calls.items()})
+        after_each()
     return {name: statistics.median(each[name] for each in times) for name in calls}

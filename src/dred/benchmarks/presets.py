@@ -1,5 +1,6 @@
 """Transitions a second at each preset, on one device and on all, by part."""
 
+import resource
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -7,6 +8,7 @@ from typing import Any
 
 import jax
 
+from dred import progress
 from dred.benchmarks.clock import medians
 from dred.benchmarks.show import number, print_table
 from dred.benchmarks.updates import (
@@ -20,6 +22,7 @@ from dred.benchmarks.updates import (
     play_once,
     several,
 )
+from dred.compute import use_devices
 from dred.config import PPOConfig, TrainConfig
 from dred.devices import most_devices
 from dred.presets import train_config
@@ -37,48 +40,68 @@ def settings(method: str) -> dict[str, TrainConfig]:
     return presets | {"laptop, formerly": former}
 
 
-def preset_rows(bench: Bench, *, repeats: int) -> list[dict[str, Any]]:
-    """All presets of `uniform`, on one device and on as many as there are; all in turns."""
-    calls: dict[str, Callable[[], Any]] = {
-        "product": lambda: bench.product(bench.matrix, bench.matrix)
+def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:
+    """Measure all presets; the result for JSON, and a function that prints it as a table."""
+    use_devices()
+    result: dict[str, Any] = {
+        "benchmark": "train",
+        **measured(Bench(seed), repeats=max(3, repeats)),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+    return result, partial(show, result)
+
+
+def measured(bench: Bench, *, repeats: int) -> dict[str, Any]:
+    """All presets of `uniform`, on one device and on as many as there are; all in turns."""
     configs: dict[str, TrainConfig] = {}
     for name, config in settings("uniform").items():
         for devices in sorted({1, most_devices(config.ppo, jax.device_count())}):
-            row = f"{name} {devices}"
-            configs[row] = replace(config, devices=devices)
-            calls |= calls_for(bench, row, configs[row])
-    median = medians(calls, repeats)
-    rate = 2 * PRODUCT**3 / median["product"]
-    rows = [row_of(name, config, bench, median, rate) for name, config in configs.items()]
+            configs[f"{name} {devices}"] = replace(config, devices=devices)
+    calls: dict[str, Callable[[], Any]] = {
+        "product": lambda: bench.product(bench.matrix, bench.matrix)
+    }
+    flops: dict[str, float] = {}
+    with progress.bar("compiling and measuring", len(configs) + repeats, unit="parts") as advance:
+        for row, config in configs.items():
+            flops[row], parts = calls_for(bench, row, config)
+            calls |= parts
+            advance(1)
+        median = medians(calls, repeats, after_each=lambda: advance(1))
+    product = 2 * PRODUCT**3 / median["product"]
+    rows = [row_of(row, config, median, flops[row] / product) for row, config in configs.items()]
     alone = {row["preset"]: row["transitions_per_second"] for row in rows if row["devices"] == 1}
-    return [
+    rows = [
         row | {"over_one_device": row["transitions_per_second"] / alone[row["preset"]]}
         for row in rows
     ]
+    return {"presets": rows, "product_gflops": product / 1e9}
 
 
-def calls_for(bench: Bench, name: str, config: TrainConfig) -> dict[str, Callable[[], Any]]:
-    """Updates, and their two parts on their own."""
+def calls_for(
+    bench: Bench, name: str, config: TrainConfig
+) -> tuple[float, dict[str, Callable[[], Any]]]:
+    """What learning computes in an update, and calls that make updates and their two parts."""
     setup, state = bench.start(config)
     given = bench.given(config.method.name)
     playing = jax.jit(partial(play_once, setup=setup))
     rollout = playing(state, given, bench.key).rollout
     learning = several(partial(learn_once, setup=setup))
-    return {
+    calls: dict[str, Callable[[], Any]] = {
         f"{name} playing": lambda: playing(state, given, bench.key),
         f"{name} learning": going_on(learning, bench.start(config)[1], rollout, bench.key),
         f"{name} updates": going_on(make_step(setup), bench.start(config)[1], given, bench.key),
     }
+    for call in calls.values():
+        jax.block_until_ready(call())
+    return learning_flops(config.ppo, state.learner.network), calls
 
 
 def row_of(
-    name: str, config: TrainConfig, bench: Bench, median: dict[str, float], product: float
+    name: str, config: TrainConfig, median: dict[str, float], least_learning: float
 ) -> dict[str, Any]:
-    """One line: a preset on so many devices."""
+    """One line: a preset on so many devices; learning could take `least_learning` seconds."""
     update, learned = (median[f"{name} {part}"] / UPDATES for part in ("updates", "learning"))
     played = median[f"{name} playing"]
-    flops = learning_flops(config.ppo, bench.start(config)[1].learner.network)
     return {
         "preset": name.rpartition(" ")[0],
         "devices": config.devices,
@@ -89,12 +112,12 @@ def row_of(
         "seconds_per_update": update,
         "share_playing": played / update,
         "share_learning": learned / update,
-        "share_of_product": flops / learned / product,
+        "share_of_product": least_learning / learned,
     }
 
 
-def show_presets(rows: list[dict[str, Any]]) -> None:
-    """Print the rows as a table."""
+def show(result: dict[str, Any]) -> None:
+    """Print the result as a table."""
     columns = (
         ("preset", "preset", "{}"),
         ("devices", "devices", "{}"),
@@ -108,9 +131,13 @@ def show_presets(rows: list[dict[str, Any]]) -> None:
         ("learning", "share_learning", "{:.0%}"),
         ("of a large product", "share_of_product", "{:.0%}"),
     )
-    rows = [row | {"milliseconds": 1000 * row["seconds_per_update"]} for row in rows]
+    rows = [
+        row | {"milliseconds": 1000 * row["seconds_per_update"]} for row in result["presets"]
+    ]
     print_table(
         "Updates of uniform at each preset; parts timed on their own",
         [heading for heading, _, _ in columns],
         [[number(row[key], pattern) for _, key, pattern in columns] for row in rows],
     )
+    print(f"a large product: {result['product_gflops']:.0f} GFLOP/s on all cores")
+    print(f"peak memory {result['peak_memory_mb']:,.0f} MB")

@@ -14,9 +14,11 @@ class Bench:
     """Measure how fast dred is here, next to others, in one run.
 
     NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package), env
-    (steps a second in the gridworld, against minigrid itself), train (seconds per update, against
-    the machine's own matrix product), procgen (steps, images and updates, against JAX's own
-    convolution gradients) or start (how long `dred --help` takes to answer, against Python).
+    (steps a second in the gridworld, against minigrid itself), train (transitions a second at each
+    preset on one device and on all, against the machine's own matrix product), methods (seconds per
+    update of every method, generator and measurement), procgen (steps, images and updates, against
+    JAX's own convolution gradients) or start (how long `dred --help` takes to answer, against
+    Python).
 
     For example:
       dred bench wfc
@@ -45,6 +47,7 @@ class Bench:
             "wfc": self._wfc,
             "env": self._env,
             "train": self._train,
+            "methods": self._methods,
             "procgen": self._procgen,
             "start": self._start,
         }
@@ -60,9 +63,14 @@ class Bench:
         return wfc.run(self.structures, repeats=self.repeats, seed=self.seed)
 
     def _train(self) -> "Result":
-        from dred.benchmarks import train
+        from dred.benchmarks import presets
 
-        return train.run(repeats=self.repeats, seed=self.seed)
+        return presets.run(repeats=self.repeats, seed=self.seed)
+
+    def _methods(self) -> "Result":
+        from dred.benchmarks import methods
+
+        return methods.run(repeats=self.repeats, seed=self.seed)
 
     def _procgen(self) -> "Result":
         from dred.benchmarks import procgen

@@ -1,4 +1,4 @@
-"""How long training takes: presets, methods, generators, measurements, buffers."""
+"""How long updates of each method take, and generators, measurements and large buffers."""
 
 import resource
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from dred import progress
-from dred.benchmarks.presets import preset_rows, show_presets
 from dred.benchmarks.show import number, print_table
 from dred.benchmarks.updates import NUM_ENVS, Bench
 from dred.compute import use_devices
@@ -19,9 +18,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
     use_devices()
     bench = Bench(seed)
     rows: list[dict[str, Any]] = []
-    with progress.bar("measuring", len(METHODS) + 3, unit="parts") as advance:
-        presets = preset_rows(bench, repeats=repeats)
-        advance(1)
+    with progress.bar("measuring", len(METHODS) + 2, unit="parts") as advance:
         parts = bench.parts(repeats=repeats)
         advance(1)
         for method in METHODS:
@@ -35,8 +32,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
         advance(1)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     result: dict[str, object] = {
-        "benchmark": "train",
-        "presets": presets,
+        "benchmark": "methods",
         "parts": parts,
         "methods": rows,
         "seconds_generating": generating,
@@ -57,7 +53,6 @@ def measured_share(seconds: dict[str, float], per_update: float) -> dict[str, fl
 
 def show(result: dict[str, Any]) -> None:
     """Print the result as tables."""
-    show_presets(result["presets"])
     parts = result["parts"]
     print(
         f"playing {parts['seconds_playing']:.3f} s, learning {parts['seconds_learning']:.2f} s at "
