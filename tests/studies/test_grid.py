@@ -97,6 +97,7 @@ def test_a_study_with_a_grid_is_run_shown_and_reported_with_its_settings(
             "method.staleness": str(job.run.config.method.staleness),
             "ppo.epochs": "1",
             "seed": "0",
+            "solved_rate/held_out": f"{job.run.metrics()[-1]['solved_rate/test']:.6f}",
             "solved_rate/test": f"{sum(solved) / len(solved):.6f}",
             "seconds": f"{job.run.metrics()[-1]['seconds']:.1f}",
         }
