@@ -22,11 +22,11 @@ from dred.config import ProbeConfig
 from dred.evaluation.evaluate import evaluate
 from dred.evaluation.gaps import examples, level_information
 from dred.generators import Given
-from dred.generators.models import model_for
 from dred.levels import make
-from dred.levels.level import Level
 from dred.presets import train_config
 from dred.replay.distribution import average_probabilities, drawn_from, effective_number
+from dred.tasks.gridworld.generators.models import model_for
+from dred.tasks.gridworld.levels.level import Level
 from dred.training.phases import eta_of, probabilities, replay
 from dred.training.state import key_of_update, new_setup, new_state, run_key
 from dred.training.update import update

@@ -35,8 +35,8 @@ def _register_with_gymnasium() -> None:
     if name not in gymnasium.registry:
         gymnasium.register(
             name,
-            entry_point="dred.envs.gym:CaveEscape",
-            vector_entry_point="dred.envs.gym:CaveEscapeVector",
+            entry_point="dred.tasks.gridworld.gym:CaveEscape",
+            vector_entry_point="dred.tasks.gridworld.gym:CaveEscapeVector",
         )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dred.errors import CheckpointError
 from dred.files import replacing
-from dred.levels.storage import DAMAGE, digest_of
+from dred.storage import DAMAGE, digest_of
 
 StateT = TypeVar("StateT")
 Arrays = dict[str, NDArray[np.generic]]

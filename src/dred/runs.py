@@ -26,7 +26,7 @@ from dred.settings import read_settings
 
 if TYPE_CHECKING:
     from dred.agents.network import ActorCritic
-    from dred.levels.dataset import LevelDataset
+    from dred.tasks.gridworld.levels.dataset import LevelDataset
     from dred.training.saved import SavedBuffer
 
 Settings = TypeVar("Settings")
@@ -112,7 +112,7 @@ class Run:
 
     def levels(self, name: str) -> "LevelDataset":
         """The levels that it was given, "train" or "test", which must not have changed."""
-        from dred.levels.dataset import load
+        from dred.tasks.gridworld.levels.dataset import load
 
         noted = self.facts["levels"][name]
         levels = load(noted["path"])

@@ -7,9 +7,9 @@ import pytest
 
 from dred.agents.encoders import ENCODERS
 from dred.agents.network import new_network
-from dred.envs.gridworld import Gridworld
-from dred.envs.view import View
 from dred.levels import from_text
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.view import View
 
 ENV = Gridworld()
 LEVEL = from_text("""

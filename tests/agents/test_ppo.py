@@ -23,9 +23,9 @@ from dred.agents.ppo import (
     value_loss,
 )
 from dred.config import PPOConfig
-from dred.envs.view import View
 from dred.errors import ConfigError
 from dred.presets import BUDGETS
+from dred.tasks.gridworld.view import View
 from tests.oracles import learning as oracle
 
 

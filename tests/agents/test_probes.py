@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dred.agents.episodes import next_level, uniform
 from dred.agents.network import new_network
 from dred.agents.play import play
 from dred.agents.ppo import Learner, estimate_advantages, learn, make_optimiser
 from dred.config import PPOConfig
-from dred.envs.protocol import Environment, Move
-from dred.envs.restart import next_level, uniform
-from dred.envs.view import View
+from dred.environment import Environment, Move
+from dred.tasks.gridworld.view import View
 
 CONFIG = PPOConfig(
     num_envs=16, num_steps=16, learning_rate=5e-3, hidden_size=16, discount=0.9, epochs=4

@@ -8,15 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dred.agents.episodes import next_level, uniform
 from dred.agents.lstm import Memory
 from dred.agents.network import new_network
 from dred.agents.play import forget, play
 from dred.agents.ppo import Learner, cut, estimate_advantages, learn, loss_of, make_optimiser
 from dred.config import PPOConfig
-from dred.envs.gridworld import Gridworld
-from dred.envs.restart import next_level, uniform
 from dred.errors import ConfigError
 from dred.levels import make
+from dred.tasks.gridworld.environment import Gridworld
 from tests.oracles import learning as oracle
 
 ENV = Gridworld(max_steps=10)

@@ -7,13 +7,13 @@ import pytest
 
 from dred.agents.network import new_network
 from dred.config import ProbeConfig
-from dred.envs.gridworld import Gridworld
 from dred.evaluation.evaluate import evaluate
 from dred.evaluation.gaps import gap_bound, gen_gap, level_information, shift_gap
 from dred.levels import from_text
-from dred.levels.dataset import LevelDataset
-from dred.levels.level import Level
-from dred.levels.shift import shift_between
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.shift import shift_between
 from tests.training.test_dred import walks_forwards
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from dred.evaluation.suites import HEADER, over_training_in
-from dred.levels.dataset import concatenate
 from dred.presets import train_config
 from dred.runs import create_run
+from dred.tasks.gridworld.levels.dataset import concatenate
 from dred.training.saved import SavedBuffer, save_levels
 
 

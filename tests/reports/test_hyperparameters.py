@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from dred.presets import METHODS, procgen_config, train_config
-from dred.procgen.gather import setups_of
-from dred.procgen.outcomes import Outcome
-from dred.procgen.report import write_report
 from dred.reports.content import compute
 from dred.reports.gather import gather
 from dred.reports.hyperparameters import (
@@ -25,6 +22,9 @@ from dred.reports.hyperparameters import (
 from dred.reports.page import page_of
 from dred.reports.table import to_csv, to_markdown
 from dred.runs import create_run
+from dred.tasks.procgen.gather import setups_of
+from dred.tasks.procgen.outcomes import Outcome
+from dred.tasks.procgen.report import write_report
 from tests.reports.conftest import write_method
 
 TEX = Path(__file__).parents[3] / "shared" / "paper" / "dred-paper.tex"

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 
 from dred.cli import main
-from dred.envs.gridworld import FORWARD, RIGHT, Gridworld
 from dred.generators import Given
 from dred.levels import load, shortest_path, to_text
-from dred.levels.dataset import repeated_levels
-from dred.levels.example import (
+from dred.presets import train_config
+from dred.reports.ways import counted_information, ways_taken
+from dred.tasks.gridworld.environment import FORWARD, RIGHT, Gridworld
+from dred.tasks.gridworld.levels.dataset import repeated_levels
+from dred.tasks.gridworld.levels.example import (
     JUNCTION,
     WAYS,
     example_augmented,
     example_levels,
     example_training,
 )
-from dred.levels.level import MOSS, Level
-from dred.levels.paths import solvable
-from dred.presets import train_config
-from dred.reports.ways import counted_information, ways_taken
+from dred.tasks.gridworld.levels.level import MOSS, Level
+from dred.tasks.gridworld.levels.paths import solvable
 from dred.training.state import new_setup, new_states, run_key
 from dred.training.train import train_chunk
 

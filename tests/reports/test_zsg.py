@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from dred.levels.render import draw_level
 from dred.reports import charts
 from dred.reports.content import (
     ABLATION,
@@ -18,6 +17,7 @@ from dred.reports.gather import gather
 from dred.reports.page import page_of
 from dred.reports.pictures import cell_of
 from dred.reports.results import improvements_of, results_of, standard_error
+from dred.tasks.gridworld.levels.render import draw_level
 from tests.reports.conftest import TEST, TRAIN, write_method
 
 

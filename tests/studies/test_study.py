@@ -12,13 +12,13 @@ from dred.cli import main
 from dred.config import VAEConfig
 from dred.errors import ConfigError, DredError, UnknownNameError
 from dred.files import BusyError, held
-from dred.generators.models import needs_fitted
 from dred.levels import make
 from dred.presets import METHODS, VAES
 from dred.runs import Run
 from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
+from dred.tasks.gridworld.generators.models import needs_fitted
 from tests.patience import PATIENCE, study_killed_after, wait_until
 
 STUDIES_OF_THE_PAPER = ("paper", "paper-better-generator")

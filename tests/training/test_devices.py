@@ -17,9 +17,9 @@ from dred.config import PPOConfig
 from dred.devices import mesh_of, most_devices, placed
 from dred.errors import ConfigError
 from dred.levels import make
-from dred.levels.level import Level
 from dred.presets import train_config
 from dred.runs import create_run
+from dred.tasks.gridworld.levels.level import Level
 from dred.training.state import new_setup, new_states, run_key
 from dred.training.train import Trainer, train_chunk
 from tests.patience import stopped_after

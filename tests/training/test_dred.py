@@ -11,13 +11,13 @@ import pytest
 import dred.generators
 from dred.errors import ConfigError
 from dred.generators import GENERATORS, Given
-from dred.generators.models import model_for
-from dred.generators.vae.fitted import FittedVAE
-from dred.generators.vae.model import LevelVAE
 from dred.levels import make
-from dred.levels.level import EMPTY, WALL, Level
 from dred.presets import METHODS, VAES, train_config
 from dred.replay.distribution import probabilities
+from dred.tasks.gridworld.generators.models import model_for
+from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
+from dred.tasks.gridworld.generators.vae.model import LevelVAE
+from dred.tasks.gridworld.levels.level import EMPTY, WALL, Level
 from dred.training.phases import eta_of, makers_of, propose, warm_up
 from dred.training.state import new_setup, new_state
 from dred.training.update import update
@@ -207,7 +207,7 @@ def test_eta_rises_from_0_to_1_and_decides_how_often_generated_levels_are_drawn(
 
 
 def test_fresh_levels_are_like_those_of_the_dataset_but_others():
-    source = dred.generators.resample.Source(FILE)
+    source = dred.tasks.gridworld.generators.resample.Source(FILE)
     bits = np.array([1, 2], np.uint32)
     made = source(bits, DATASET)
     again = source(bits, DATASET)
@@ -219,4 +219,4 @@ def test_fresh_levels_are_like_those_of_the_dataset_but_others():
         assert not known & {tile.tobytes() for tile in levels.tiles}
     assert {t.tobytes() for t in made.tiles}.isdisjoint(t.tobytes() for t in other.tiles)
     with pytest.raises(ConfigError, match="do not say how they were made"):
-        dred.generators.resample.Source(replace(FILE, meta={}))
+        dred.tasks.gridworld.generators.resample.Source(replace(FILE, meta={}))

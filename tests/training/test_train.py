@@ -25,11 +25,11 @@ from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameE
 from dred.evaluation import suites
 from dred.files import OutputError
 from dred.generators import GENERATORS
-from dred.generators.models import model_for
 from dred.levels import make
-from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.runs import create_run, open_run
+from dred.tasks.gridworld.generators.models import model_for
+from dred.tasks.gridworld.levels.level import Level
 from dred.training import track
 from dred.training.after import measure_run
 from dred.training.saved import policies_of

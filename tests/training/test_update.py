@@ -12,10 +12,10 @@ import dred.generators
 from dred.config import MethodConfig, TermConfig
 from dred.errors import ConfigError
 from dred.levels import make
-from dred.levels.level import Level
 from dred.presets import METHODS, train_config
 from dred.replay.distribution import probabilities
 from dred.replay.scores import SCORES, Results
+from dred.tasks.gridworld.levels.level import Level
 from dred.training.phases import easiest, explore, propose, replay, warm_up
 from dred.training.state import new_setup, new_state
 from dred.training.update import update

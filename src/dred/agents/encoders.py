@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from dred.agents.initialise import orthogonal, xavier_uniform
-from dred.envs.view import OBJECT_NUMBERS, VIEW, View
+from dred.tasks.gridworld.view import OBJECT_NUMBERS, VIEW, View
 
 KERNEL, CHANNELS, FILTERS = 3, 3, 16
 PLACES = VIEW - KERNEL + 1  # where the kernel fits along a side

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from dred.agents.encoders import ENCODERS, Convolution, Linear, Tiles
 from dred.agents.initialise import orthogonal
 from dred.agents.lstm import LSTM, Memory, new_lstm
-from dred.envs.view import View
+from dred.tasks.gridworld.view import View
 
 HEAD_SIZE = 32
 

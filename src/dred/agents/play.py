@@ -10,11 +10,11 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
+from dred.agents.episodes import Restart, choose
 from dred.agents.lstm import Memory
 from dred.agents.network import ActorCritic
 from dred.devices import BY_AGENT, BY_TIME_AND_AGENT, SHARED, gathered, spread
-from dred.envs.protocol import Environment
-from dred.envs.restart import Restart, choose
+from dred.environment import Environment
 
 WorldT = TypeVar("WorldT")
 StateT = TypeVar("StateT")

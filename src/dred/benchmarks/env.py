@@ -19,12 +19,12 @@ from gymnasium.vector import SyncVectorEnv
 from jaxtyping import Array, PRNGKeyArray
 
 from dred import progress
+from dred.agents.episodes import next_level, play_on, uniform
 from dred.benchmarks.show import number, print_table
-from dred.envs.gridworld import Gridworld, State
-from dred.envs.minigrid import to_minigrid
-from dred.envs.restart import next_level, play_on, uniform
-from dred.envs.view import World
-from dred.levels import LevelDataset, concatenate, make
+from dred.tasks.gridworld.environment import Gridworld, State
+from dred.tasks.gridworld.levels import LevelDataset, concatenate, make
+from dred.tasks.gridworld.minigrid import to_minigrid
+from dred.tasks.gridworld.view import World
 
 BATCHES = (32, 4096)
 STEPS_PER_RUN = 2**18  # of all agents together

@@ -131,9 +131,7 @@ def show(result: dict[str, Any]) -> None:
         ("learning", "share_learning", "{:.0%}"),
         ("of a large product", "share_of_product", "{:.0%}"),
     )
-    rows = [
-        row | {"milliseconds": 1000 * row["seconds_per_update"]} for row in result["presets"]
-    ]
+    rows = [row | {"milliseconds": 1000 * row["seconds_per_update"]} for row in result["presets"]]
     print_table(
         "Updates of uniform at each preset; parts timed on their own",
         [heading for heading, _, _ in columns],

@@ -13,12 +13,12 @@ from dred.agents.ppo import in_pieces
 from dred.benchmarks.clock import medians
 from dred.benchmarks.show import print_table
 from dred.presets import procgen_config
-from dred.procgen.convolution import convolve_plainly, pool_plainly
-from dred.procgen.levels import NUM_ACTIONS, ProcgenLevels
-from dred.procgen.play import choose, play
-from dred.procgen.resnet import Convolution, ResNet, new_resnet
-from dred.procgen.state import new_setup, new_state
-from dred.procgen.update import draw_levels, draw_watched_levels, look_at, score_and_learn
+from dred.tasks.procgen.convolution import convolve_plainly, pool_plainly
+from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
+from dred.tasks.procgen.play import choose, play
+from dred.tasks.procgen.resnet import Convolution, ResNet, new_resnet
+from dred.tasks.procgen.state import new_setup, new_state
+from dred.tasks.procgen.update import draw_levels, draw_watched_levels, look_at, score_and_learn
 
 GAME = "bigfish"
 ENVS, STEPS = 64, 64  # of the simulator, for its rate

@@ -21,14 +21,14 @@ from dred.agents.ppo import estimate_advantages, learn
 from dred.benchmarks.clock import medians
 from dred.config import PPOConfig, TrainConfig
 from dred.devices import placed
-from dred.envs.view import prepare
-from dred.generators import GENERATORS, Given, Material
-from dred.generators.models import model_for, needs_fitted
-from dred.generators.vae.fitted import FittedVAE
-from dred.generators.vae.model import LevelVAE
-from dred.levels import make
-from dred.levels.level import Level
 from dred.presets import METHODS, VAES, train_config
+from dred.tasks.gridworld.generators import GENERATORS, Given, Material
+from dred.tasks.gridworld.generators.models import model_for, needs_fitted
+from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
+from dred.tasks.gridworld.generators.vae.model import LevelVAE
+from dred.tasks.gridworld.levels import make
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.view import prepare
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.phases import LEARN_ON
 from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key

@@ -15,8 +15,8 @@ import numpy as np
 from dred import progress
 from dred.benchmarks.show import number, print_table
 from dred.errors import DredError
-from dred.levels.compiled import seed_from, sub_seed
-from dred.levels.wfc.structures import Structure, builtin, find_structure
+from dred.tasks.gridworld.levels.compiled import seed_from, sub_seed
+from dred.tasks.gridworld.levels.wfc.structures import Structure, builtin, find_structure
 
 SMALL, LARGE = 13, 43  # insides of 15×15 and 45×45 levels
 BATCH = {SMALL: 200, LARGE: 20}

@@ -73,10 +73,10 @@ class Demo:
             write_text(note, json.dumps(task))
 
     def _make_levels(self) -> None:
-        from dred.levels import load, to_text
-        from dred.levels.build import make_file
-        from dred.levels.plan import make_plan
-        from dred.levels.render import gallery_of, save_picture
+        from dred.tasks.gridworld.levels import load, to_text
+        from dred.tasks.gridworld.levels.build import make_file
+        from dred.tasks.gridworld.levels.plan import make_plan
+        from dred.tasks.gridworld.levels.render import gallery_of, save_picture
 
         for name in ("train", "test"):
             path = self.out / f"{name}.npz"

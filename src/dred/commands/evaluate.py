@@ -10,8 +10,8 @@ from dred.errors import ConfigError
 
 if TYPE_CHECKING:
     from dred.evaluation.suites import Task
-    from dred.levels import LevelDataset
     from dred.runs import Run
+    from dred.tasks.gridworld.levels import LevelDataset
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Evaluate:
 
     def _sets(self, run: "Run") -> "dict[str, LevelDataset]":
         from dred.evaluation.suites import paper_suite
-        from dred.levels import load
+        from dred.tasks.gridworld.levels import load
 
         if self.suite == (Path("paper"),):
             return paper_suite(run.levels("train"))

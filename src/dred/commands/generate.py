@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray
 
     from dred.config import VAEConfig
-    from dred.generators.vae.fit import Fitting
-    from dred.generators.vae.fitted import FittedVAE
-    from dred.generators.vae.folder import FitFolder
-    from dred.levels import LevelDataset
+    from dred.tasks.gridworld.generators.vae.fit import Fitting
+    from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
+    from dred.tasks.gridworld.generators.vae.folder import FitFolder
+    from dred.tasks.gridworld.levels import LevelDataset
 
 JUDGED = 1024  # levels by which a fitted model is judged
 
@@ -62,12 +62,12 @@ class Fit:
         import jax
 
         from dred.compute import keep_compiled_programs
-        from dred.generators.vae.fit import begin
-        from dred.generators.vae.fitted import load as load_generator
-        from dred.generators.vae.folder import FitFolder
-        from dred.levels import load
         from dred.presets import VAES
         from dred.reports.figures import fit_curves
+        from dred.tasks.gridworld.generators.vae.fit import begin
+        from dred.tasks.gridworld.generators.vae.fitted import load as load_generator
+        from dred.tasks.gridworld.generators.vae.folder import FitFolder
+        from dred.tasks.gridworld.levels import load
 
         config = lookup(VAES, self.preset, what="preset")
         if self.epochs is not None:
@@ -132,7 +132,7 @@ def fit_on(
 ) -> "Fitting":
     """Fit from where it was left, with a bar."""
     from dred import progress
-    from dred.generators.vae.fit import begin, fit
+    from dred.tasks.gridworld.generators.vae.fit import begin, fit
 
     fitting = folder.restore(begin(dataset.levels, config, key=key))
     done = int(fitting.epochs)
@@ -150,7 +150,7 @@ def candidates_of(base: "VAEConfig", count: int, seed: int) -> "list[VAEConfig]"
     """Return so many random settings; the first of a longer list are those of a shorter one."""
     import numpy as np
 
-    from dred.generators.vae.search import drawn_settings
+    from dred.tasks.gridworld.generators.vae.search import drawn_settings
 
     return [drawn_settings(base, np.random.default_rng([seed, i])) for i in range(count)]
 
@@ -166,7 +166,7 @@ def search(
 ) -> "VAEConfig":
     """Fit each of the candidates, and return that with the highest bound on levels held back."""
     from dred import progress
-    from dred.generators.vae.search import candidates, parts_held_back, trial
+    from dred.tasks.gridworld.generators.vae.search import candidates, parts_held_back, trial
 
     rows = folder.rows("sweep")
     parts = parts_held_back(len(dataset), num_folds, base, key=key)
@@ -208,8 +208,8 @@ def cross_validate(
     import numpy as np
 
     from dred import progress
-    from dred.generators.vae.fit import fit
-    from dred.generators.vae.search import parts_held_back
+    from dred.tasks.gridworld.generators.vae.fit import fit
+    from dred.tasks.gridworld.generators.vae.search import parts_held_back
 
     rows = folder.rows("folds")
     parts = parts_held_back(len(dataset), count, config, key=key)
@@ -227,9 +227,9 @@ def cross_validate(
 
 def report(generator: "FittedVAE", held_out: "LevelDataset | None", key: "PRNGKeyArray") -> None:
     """Print how good a generator's levels are, beside those of other sources."""
-    from dred.generators.compare import other_sources
-    from dred.generators.quality import assess, in_words
-    from dred.generators.vae.fitted import MODES
+    from dred.tasks.gridworld.generators.compare import other_sources
+    from dred.tasks.gridworld.generators.quality import assess, in_words
+    from dred.tasks.gridworld.generators.vae.fitted import MODES
 
     dataset = generator.dataset
     made = {mode: generator.sample(JUDGED, mode=mode, key=key) for mode in MODES}
@@ -268,10 +268,10 @@ class Generate:
 
         from dred.config import check_seed
         from dred.files import check_writable
-        from dred.generators.quality import assess, in_words
-        from dred.generators.vae.fitted import MODES, load
-        from dred.levels import LevelDataset
-        from dred.levels import load as load_levels
+        from dred.tasks.gridworld.generators.quality import assess, in_words
+        from dred.tasks.gridworld.generators.vae.fitted import MODES, load
+        from dred.tasks.gridworld.levels import LevelDataset
+        from dred.tasks.gridworld.levels import load as load_levels
 
         mode = lookup(dict(zip(MODES, MODES, strict=True)), self.mode, what="mode")
         if self.count < 1:

@@ -12,7 +12,7 @@ from dred.commands.show import Show, check_at_least
 from dred.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
-    from dred.levels.growing import Contents
+    from dred.tasks.gridworld.levels.growing import Contents
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Make:
 
     def run(self) -> None:
         """Make the set and say what it is."""
-        from dred.levels.build import make_file
-        from dred.levels.example import EXAMPLES
-        from dred.levels.layouts import make_layouts
-        from dred.levels.plan import make_plan
+        from dred.tasks.gridworld.levels.build import make_file
+        from dred.tasks.gridworld.levels.example import EXAMPLES
+        from dred.tasks.gridworld.levels.layouts import make_layouts
+        from dred.tasks.gridworld.levels.plan import make_plan
 
         if self.preset in EXAMPLES:
             self._example()
@@ -73,7 +73,7 @@ class Make:
 
     def _example(self) -> None:
         from dred.files import check_writable
-        from dred.levels.example import EXAMPLES
+        from dred.tasks.gridworld.levels.example import EXAMPLES
 
         if self.layouts_only or self.structures or (self.count, self.size) != (None, None):
             raise ConfigError(
@@ -92,7 +92,7 @@ class Make:
 @contextmanager
 def kept_if_interrupted(out: Path) -> Generator[None]:
     """Say where an unfinished set is kept if it is interrupted."""
-    from dred.levels.growing import folder_of
+    from dred.tasks.gridworld.levels.growing import folder_of
 
     try:
         yield
@@ -142,7 +142,7 @@ class Furnish:
     def run(self) -> None:
         """Furnish the layouts and say what came of it."""
         from dred.files import check_writable
-        from dred.levels.layouts import furnish_file, plan_furnishing
+        from dred.tasks.gridworld.levels.layouts import furnish_file, plan_furnishing
 
         check_writable(self.out, inputs=[self.layouts])
         plan = plan_furnishing(self.layouts, count=self.count, seed=self.seed, preset=self.preset)
@@ -170,9 +170,9 @@ class Info:
 
     def run(self) -> None:
         """Print the tables."""
-        from dred.levels import load, shift_between
-        from dred.levels.dataset import repeated_levels
-        from dred.levels.tables import print_summaries
+        from dred.tasks.gridworld.levels import load, shift_between
+        from dred.tasks.gridworld.levels.dataset import repeated_levels
+        from dred.tasks.gridworld.levels.tables import print_summaries
 
         check_at_least(1, sample=self.sample)
         dataset = load(self.file)
@@ -204,8 +204,8 @@ class Check:
 
     def run(self) -> None:
         """Check, and print a line per rule."""
-        from dred.levels import load
-        from dred.levels.dataset import repeated_levels, require_solvable
+        from dred.tasks.gridworld.levels import load
+        from dred.tasks.gridworld.levels.dataset import repeated_levels, require_solvable
 
         dataset = load(self.file)  # stops at files and levels that are not proper
         require_solvable(dataset, where=str(self.file))
@@ -251,7 +251,7 @@ class Import:
     def run(self) -> None:
         """Import, save and report."""
         from dred.files import check_writable
-        from dred.levels.importers import (
+        from dred.tasks.gridworld.levels.importers import (
             DEFAULT_COLOURS,
             ImportOptions,
             import_levels,

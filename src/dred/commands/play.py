@@ -40,7 +40,7 @@ class Play:
     def run(self) -> None:
         """Play until `q`."""
         from dred.config import check_seed
-        from dred.levels import load
+        from dred.tasks.gridworld.levels import load
 
         check_seed(self.seed)
         dataset = load(self.file)
@@ -54,7 +54,7 @@ class Play:
                 "dred play needs a terminal to read keys from and draw in. To see a level without "
                 "one, use `dred levels show FILE --level N --out level.png`."
             )
-        from dred.envs.terminal import walk
+        from dred.tasks.gridworld.terminal import walk
 
         with raw_terminal():
             walk(

@@ -15,9 +15,9 @@ from dred.errors import DredError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dred.procgen.evaluate import Scores
     from dred.runs import Run
     from dred.studies.procgen import TrainInProcgen
+    from dred.tasks.procgen.evaluate import Scores
 
 RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
@@ -64,9 +64,9 @@ class TrainProcgen:
         from dred.config import check_seed
         from dred.errors import lookup
         from dred.presets import procgen_config
-        from dred.procgen.simulator import GAMES, need_procgen
         from dred.runs import create_run
         from dred.studies.grid import from_words, with_variant
+        from dred.tasks.procgen.simulator import GAMES, need_procgen
 
         lookup({name: name for name in GAMES}, self.game, what="Procgen game")
         base = procgen_config(self.game, self.strategy, self.preset)
@@ -148,9 +148,9 @@ class ReportProcgen:
 
     def run(self) -> None:
         """Write it."""
-        from dred.procgen.gather import curves_of, outcomes_of, setups_of
-        from dred.procgen.report import write_report
         from dred.runs import open_run
+        from dred.tasks.procgen.gather import curves_of, outcomes_of, setups_of
+        from dred.tasks.procgen.report import write_report
 
         runs = [open_run(path) for path in self.runs]
         write_report(
@@ -193,9 +193,9 @@ class StudyProcgen:
         from rich.console import Console
 
         from dred.commands.study import do_runs
-        from dred.procgen.simulator import need_procgen
         from dred.studies.procgen import read_procgen_study, runs_in_procgen
         from dred.studies.summary import write_summary
+        from dred.tasks.procgen.simulator import need_procgen
 
         study = read_procgen_study(self.file)
         jobs = runs_in_procgen(study)
@@ -242,7 +242,7 @@ def carry_on(run: "Run") -> None:
     from dred.compute import keep_compiled_programs
     from dred.config import ProcgenConfig
     from dred.files import held
-    from dred.procgen.evaluate import is_evaluated
+    from dred.tasks.procgen.evaluate import is_evaluated
 
     total = run.settings(ProcgenConfig).num_updates
     keep_compiled_programs()
@@ -257,7 +257,7 @@ def carry_on(run: "Run") -> None:
 def train_on(run: "Run") -> None:
     """Train to the end; nobody else may do so meanwhile."""
     from dred import progress
-    from dred.procgen.train import Progress, Trainer
+    from dred.tasks.procgen.train import Progress, Trainer
 
     trainer = Trainer(run)
     trainer.restore()
@@ -297,7 +297,7 @@ def evaluate_and_print(run: "Run", episodes: int | None, seed: int) -> "Scores":
     from dred import progress
     from dred.compute import keep_compiled_programs
     from dred.config import ProcgenConfig
-    from dred.procgen.evaluate import episodes_in, evaluate
+    from dred.tasks.procgen.evaluate import episodes_in, evaluate
 
     keep_compiled_programs()
     total = 3 * episodes_in(run.settings(ProcgenConfig), episodes)

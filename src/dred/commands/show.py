@@ -9,7 +9,7 @@ import tyro
 from dred.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
-    from dred.levels import Level, LevelDataset
+    from dred.tasks.gridworld.levels import Level, LevelDataset
 
 
 def check_at_least(least: int, **options: int) -> None:
@@ -63,7 +63,7 @@ class Show:
     def run(self) -> None:
         """Write the picture."""
         from dred.files import check_writable
-        from dred.levels import load
+        from dred.tasks.gridworld.levels import load
 
         check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
         if self.file.parts[:1] == ("procgen",) and not self.file.exists():
@@ -93,15 +93,15 @@ class Show:
         print(f"{self.out}: {len(dataset)} levels in {self.file}")
 
     def _gallery(self, dataset: "LevelDataset") -> None:
-        from dred.levels.render import gallery_of, save_picture
+        from dred.tasks.gridworld.levels.render import gallery_of, save_picture
 
         cell = self.cell or max(5, min(8, 160 // dataset.shape[0]))
         save_picture(gallery_of(dataset, per_row=self.per_row, cell=cell, seed=self.seed), self.out)
 
     def _buffer(self) -> None:
         from dred.files import check_writable
-        from dred.levels.render import draw_gallery, save_picture
         from dred.runs import open_run
+        from dred.tasks.gridworld.levels.render import draw_gallery, save_picture
 
         run = open_run(self.file)
         check_writable(self.out)
@@ -124,8 +124,8 @@ class Show:
 
     def _palette(self) -> None:
         from dred.files import check_writable
-        from dred.levels.palette import VISIONS, differences, draw_palette
-        from dred.levels.render import save_picture
+        from dred.tasks.gridworld.levels.palette import VISIONS, differences, draw_palette
+        from dred.tasks.gridworld.levels.render import save_picture
 
         check_writable(self.out)
         save_picture(draw_palette(), self.out)
@@ -138,9 +138,9 @@ class Show:
         import numpy as np
 
         from dred.files import check_writable
-        from dred.levels.render import draw_rows, save_picture
-        from dred.procgen import GAMES
-        from dred.procgen.observations import observations_of
+        from dred.tasks.gridworld.levels.render import draw_rows, save_picture
+        from dred.tasks.procgen import GAMES
+        from dred.tasks.procgen.observations import observations_of
 
         check_writable(self.out)
         name = "/".join(self.file.parts[1:])
@@ -165,10 +165,10 @@ class Show:
         import numpy as np
 
         from dred.files import check_writable
-        from dred.generators import load
-        from dred.generators.vae.latent import pairs_and_shares
-        from dred.levels.level import Level
-        from dred.levels.render import draw_gallery, save_picture
+        from dred.tasks.gridworld.generators import load
+        from dred.tasks.gridworld.generators.vae.latent import pairs_and_shares
+        from dred.tasks.gridworld.levels.level import Level
+        from dred.tasks.gridworld.levels.render import draw_gallery, save_picture
 
         generator = load(self.file)
         check_writable(self.out)
@@ -201,8 +201,8 @@ class Show:
     def _one(self, dataset: "LevelDataset", number: int) -> None:
         from PIL import Image
 
-        from dred.levels import draw_level, to_text
-        from dred.levels.render import save_picture
+        from dred.tasks.gridworld.levels import draw_level, to_text
+        from dred.tasks.gridworld.levels.render import save_picture
 
         check_number(number, dataset, self.file)
         chosen = dataset[number]

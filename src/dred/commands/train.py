@@ -13,8 +13,8 @@ from dred.errors import ConfigError, DatasetError, lookup
 
 if TYPE_CHECKING:
     from dred.config import TrainConfig
-    from dred.levels import LevelDataset
     from dred.runs import Run
+    from dred.tasks.gridworld.levels import LevelDataset
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Train:
     def run(self) -> None:
         """Train from the beginning."""
         from dred.config import check_seed
-        from dred.generators.models import facts_of, model_for
-        from dred.levels import load
         from dred.presets import train_config
         from dred.runs import create_run
         from dred.studies.grid import from_words, with_variant
+        from dred.tasks.gridworld.generators.models import facts_of, model_for
+        from dred.tasks.gridworld.levels import load
         from dred.training.track import TRACKERS
 
         config = train_config(self.method, self.preset)
@@ -132,8 +132,8 @@ class Resume:
     def run(self) -> None:
         """Go on from the last checkpoint."""
         from dred.compute import use_devices
-        from dred.generators.models import facts_of, model_for
         from dred.runs import open_run
+        from dred.tasks.gridworld.generators.models import facts_of, model_for
 
         run = open_run(self.path)
         use_devices(run.config.devices)

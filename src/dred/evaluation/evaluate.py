@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.categorical import gumbel_noise, sample
+from dred.agents.episodes import choose
 from dred.agents.lstm import Memory
 from dred.agents.network import ActorCritic
-from dred.envs.protocol import Environment
-from dred.envs.restart import choose
+from dred.environment import Environment
 
 
 class Episodes(eqx.Module):

@@ -8,7 +8,7 @@
 I(L; b) is estimated by a classifier, from below, so the bound computed from the estimate is itself
 an estimate: a GenGap may be larger than it.
 
-The shift itself, the Jensen–Shannon distance, is in `dred.levels.shift`.
+The shift itself, the Jensen–Shannon distance, is in `dred.tasks.gridworld.levels.shift`.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from dred.agents.network import ActorCritic
 from dred.agents.play import play
 from dred.agents.probe import Examples, Information, information
 from dred.config import ProbeConfig
-from dred.envs.protocol import Environment
+from dred.environment import Environment
 
 LARGEST_VALUE = 1.0  # a return lies between 0 and 1
 

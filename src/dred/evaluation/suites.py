@@ -20,12 +20,12 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from dred.agents.network import ActorCritic
-from dred.envs.gridworld import Gridworld
 from dred.evaluation.evaluate import evaluate_compiled
 from dred.files import write_text
-from dred.levels.build import make
-from dred.levels.dataset import LevelDataset, concatenate
 from dred.runs import Run
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.levels.build import make
+from dred.tasks.gridworld.levels.dataset import LevelDataset, concatenate
 
 PAPER = ("train", "test", "edge", "hardcore")  # the sets of the suite `paper`
 HEADER = "seed,suite,level,episode,solved,return,steps"

@@ -12,11 +12,11 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.network import ActorCritic
-from dred.envs.gridworld import Gridworld
-from dred.envs.pictures import Pose, draw_agent, save_episode
-from dred.envs.view import World
-from dred.levels.dataset import LevelDataset
 from dred.reports.pictures import cell_of, png_of
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.pictures import Pose, draw_agent, save_episode
+from dred.tasks.gridworld.view import World
 
 MOST_FRAMES = 120
 

@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.config import TrainConfig
-from dred.envs.gridworld import time_limit
-from dred.envs.optimal import optimal_returns
 from dred.errors import ConfigError, DatasetError
-from dred.levels.dataset import LevelDataset, load
 from dred.reports.scores import Scores, read_evaluation, read_task
 from dred.runs import Run, open_run
+from dred.tasks.gridworld.environment import time_limit
+from dred.tasks.gridworld.levels.dataset import LevelDataset, load
+from dred.tasks.gridworld.optimal import optimal_returns
 
 # The order of the paper's tables; methods that are not in it come after these.
 ORDER = (

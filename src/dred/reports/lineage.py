@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dred.errors import DatasetError
-from dred.levels.dataset import LevelDataset, load
-from dred.levels.level import Level
 from dred.reports.gather import Method, Training
 from dred.reports.pictures import Picture, picture_of
+from dred.tasks.gridworld.levels.dataset import LevelDataset, load
+from dred.tasks.gridworld.levels.level import Level
 
 MOST_FILES = 200  # of saved levels, in which ancestors are looked for
 

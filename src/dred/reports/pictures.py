@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
-from dred.levels.dataset import LevelDataset
-from dred.levels.level import Level
-from dred.levels.render import draw_level
-from dred.levels.text import from_text
 from dred.reports.charts import with_ink
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.render import draw_level
+from dred.tasks.gridworld.levels.text import from_text
 from dred.training.train import spread
 
 SIDE = 150  # pixels of a picture, roughly

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.evaluation.statistics import Estimate, not_worse_than_best
-from dred.levels.metrics import level_metrics
 from dred.reports.curves import at_the_end
 from dred.reports.gather import Material, Method
 from dred.reports.paper import (
@@ -30,6 +29,7 @@ from dred.reports.results import (
     deviation,
 )
 from dred.reports.table import NOTHING, Cell, Table, Value, between, number, plus_minus
+from dred.tasks.gridworld.levels.metrics import level_metrics
 
 BOLD = (
     "Bold: best, or not significantly different from the best (Welch's test, p < 0.05); "

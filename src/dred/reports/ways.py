@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dred.agents.network import ActorCritic
-from dred.envs.gridworld import Gridworld
-from dred.levels.example import WAYS, example_levels
 from dred.reports.episodes import record
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.levels.example import WAYS, example_levels
 
 TRAINED = 3  # (a) to (c) come first
 

@@ -14,12 +14,12 @@ from typing import Literal, Protocol, runtime_checkable
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
 from dred.evaluation.suites import PAPER
-from dred.generators.models import needs_fitted
 from dred.presets import METHODS
 from dred.reports.scores import read_evaluation
 from dred.runs import Run
 from dred.studies.grid import Variant, as_words, folder_part
 from dred.studies.study import Study
+from dred.tasks.gridworld.generators.models import needs_fitted
 
 # A command in a process of its own, on cores of its own if it is told which. On Linux it ends when
 # the one that began it ends, however that ends: else a job that was lost could go on beside its own

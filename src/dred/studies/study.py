@@ -19,11 +19,11 @@ from typing import Any
 
 from dred.config import TrainConfig
 from dred.errors import ConfigError, lookup
-from dred.generators.models import needs_fitted
 from dred.presets import BUDGETS, METHODS, VAES, train_config
 from dred.settings import read_settings
 from dred.studies.config import StudyConfig
 from dred.studies.grid import Variant, flat, variants, with_variant
+from dred.tasks.gridworld.generators.models import needs_fitted
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from jaxtyping import PRNGKeyArray
 
 from dred.agents.network import ActorCritic
 from dred.config import ProbeConfig
-from dred.envs.gridworld import Gridworld
 from dred.evaluation.evaluate import evaluate_compiled
 from dred.evaluation.gaps import gap_bound, gen_gap, level_information_compiled, shift_gap
 from dred.evaluation.suites import noise_key
-from dred.levels.dataset import LevelDataset
-from dred.levels.shift import shift_between
 from dred.replay.distribution import drawn_from, effective_number
 from dred.runs import Run
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.shift import shift_between
 from dred.training.saved import SavedBuffer, buffers_of, policies_of
 
 

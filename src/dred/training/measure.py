@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from dred.agents.probe import Information
-from dred.envs.view import World
 from dred.evaluation.evaluate import evaluate
 from dred.evaluation.gaps import level_information
 from dred.replay.distribution import average_probabilities, drawn_from
+from dred.tasks.gridworld.view import World
 from dred.training.state import Setup, TrainState, for_each_seed
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from dred.evaluation.suites import Results, Task, evaluate_run
-from dred.levels.dataset import LevelDataset
 from dred.runs import Run
+from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.training.saved import kept_updates, policies_of
 
 

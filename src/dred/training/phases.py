@@ -9,12 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from dred.agents.episodes import Restart, next_level, same_level
 from dred.agents.play import Rollout, play
 from dred.agents.ppo import advantage_for_scores, estimate_advantages
 from dred.config import MethodConfig
-from dred.envs.restart import Restart, next_level, same_level
-from dred.envs.view import World
-from dred.generators import GENERATORS, WITHOUT_PARENTS, Given, Material
 from dred.replay.buffer import (
     EMPTY,
     MUTATED,
@@ -28,6 +26,8 @@ from dred.replay.buffer import (
 )
 from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
 from dred.replay.scores import Results, is_final, judge, record, scores_of
+from dred.tasks.gridworld.generators import GENERATORS, WITHOUT_PARENTS, Given, Material
+from dred.tasks.gridworld.view import World
 from dred.training.state import Setup, TrainState, optimal_returns_of, store
 
 

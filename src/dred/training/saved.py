@@ -16,11 +16,11 @@ from dred import checkpoint
 from dred.agents.network import ActorCritic
 from dred.agents.ppo import Learner
 from dred.errors import CheckpointError
-from dred.levels.dataset import LevelDataset
-from dred.levels.level import Level
 from dred.replay.buffer import Buffer
 from dred.replay.distribution import average_probabilities, probabilities, scheduled
 from dred.runs import Run
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
 from dred.training.state import new_learner, new_setup, run_key
 
 

@@ -15,12 +15,12 @@ from dred.agents.play import Rollout
 from dred.agents.ppo import Learner, Losses, make_optimiser
 from dred.config import TrainConfig
 from dred.devices import mesh_of
-from dred.envs.gridworld import Gridworld
-from dred.envs.optimal import optimal_returns
-from dred.envs.view import World
 from dred.errors import ConfigError
-from dred.levels.level import Level
 from dred.replay.buffer import Buffer, new_buffer
+from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.optimal import optimal_returns
+from dred.tasks.gridworld.view import World
 
 
 class Stored(eqx.Module):

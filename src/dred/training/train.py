@@ -20,10 +20,10 @@ from dred import checkpoint
 from dred.config import TrainConfig
 from dred.devices import placed
 from dred.evaluation.gaps import gap_bound
-from dred.generators import Given
-from dred.levels.dataset import LevelDataset
-from dred.levels.level import Level
 from dred.runs import Run, now
+from dred.tasks.gridworld.generators import Given
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.milestones import milestones
 from dred.training.phases import makers_of

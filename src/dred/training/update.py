@@ -6,7 +6,7 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from dred.agents.ppo import learn
-from dred.generators import Given
+from dred.tasks.gridworld.generators import Given
 from dred.training.phases import LEARN_ON, easiest, explore, propose, warm_up
 from dred.training.state import Metrics, Setup, TrainState
 

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from dred.levels.level import Level
-from dred.levels.metrics import level_metrics
-from dred.levels.shift import histogram_of, jensen_shannon
 from dred.replay.buffer import Buffer
 from dred.replay.distribution import average_probabilities, effective_number, probabilities
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.metrics import level_metrics
+from dred.tasks.gridworld.levels.shift import histogram_of, jensen_shannon
 from dred.training.phases import eta_of
 from dred.training.state import Setup, TrainState
 

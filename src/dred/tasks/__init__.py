@@ -1,0 +1,1 @@
+"""One folder for each kind of problem: its levels, environment, generators and pictures."""

@@ -1,0 +1,90 @@
+"""How far one set of levels is from another: tile × distance histograms and their divergence.
+
+The paper compares the levels that an agent trains on with the dataset by the joint distribution of
+tile type t and distance to the goal d, c(t, d | level), averaged over levels, and the
+Jensen–Shannon divergence between two such averages.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dred.errors import DatasetError
+from dred.tasks.gridworld.levels import measure
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level, for_compiled
+
+
+class Shift(NamedTuple):
+    """How far apart two distributions are; both numbers are 0 for the same, 1 for disjoint ones."""
+
+    divergence: float  # Jensen–Shannon, in bits
+    distance: float  # its square root, a metric: what the numbers in the paper match
+
+
+def histogram(
+    dataset: LevelDataset, weights: Float[np.ndarray, " level"] | None = None
+) -> Float[np.ndarray, "tile distance"]:
+    """Share of cells with each tile (empty, wall, lava, moss) at each distance from the goal.
+
+    Each level counts by its weight (equally if none are given), whatever its size. The distance of
+    a wall is that of `dred.levels.extended_distances`. The last column holds the navigable cells
+    from which the goal cannot be reached. The table sums to 1.
+    """
+    return histogram_of(dataset.levels, weights)
+
+
+def histogram_of(
+    levels: Level, weights: Float[np.ndarray, " level"] | None = None
+) -> Float[np.ndarray, "tile distance"]:
+    """The same, of a batch of levels."""
+    count, height, width = levels.tiles.shape
+    chosen = np.ones(count) if weights is None else np.asarray(weights, np.float64)
+    if chosen.shape != (count,) or not np.isfinite(chosen).all() or (chosen < 0).any():
+        raise DatasetError(
+            f"weights must be {count} numbers that are not negative, one per level; found "
+            f"{list(chosen.shape)}."
+        )
+    if chosen.sum() <= 0:
+        raise DatasetError("weights must not all be 0: at least one level has to count.")
+    table = np.zeros((4, height * width + 1))
+    tiles, goal, _, _ = for_compiled(levels)
+    measure.count_tiles(tiles, goal, chosen / chosen.sum(), table)
+    return table
+
+
+def jensen_shannon(p: Float[np.ndarray, "*any"], q: Float[np.ndarray, "*any"]) -> float:
+    """The Jensen–Shannon divergence of two distributions, in bits.
+
+    JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m),   m = (p + q) / 2
+    """
+    middle = (p + q) / 2
+
+    def to_middle(part: Float[np.ndarray, "*any"]) -> float:
+        there = part > 0
+        return float(np.sum(part[there] * np.log2(part[there] / middle[there])))
+
+    return min(1.0, max(0.0, 0.5 * to_middle(p) + 0.5 * to_middle(q)))
+
+
+def shift_between(
+    first: LevelDataset,
+    second: LevelDataset,
+    *,
+    first_weights: Float[np.ndarray, " level"] | None = None,
+    second_weights: Float[np.ndarray, " other_level"] | None = None,
+) -> Shift:
+    """How far apart two sets of levels are, also of different sizes."""
+    p, q = histogram(first, first_weights), histogram(second, second_weights)
+    columns = max(p.shape[1], q.shape[1])
+    divergence = jensen_shannon(_widen(p, columns), _widen(q, columns))
+    return Shift(divergence, float(np.sqrt(divergence)))
+
+
+def _widen(
+    table: Float[np.ndarray, "tile distance"], columns: int
+) -> Float[np.ndarray, "tile more_distances"]:
+    """Add empty columns before the last one, which is that of unreachable cells."""
+    missing = columns - table.shape[1]
+    return np.insert(table, [table.shape[1] - 1] * missing, 0.0, axis=1) if missing else table

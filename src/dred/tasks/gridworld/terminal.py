@@ -1,0 +1,128 @@
+"""Walking through a level in the terminal, seeing all of it or only what the agent sees."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+
+from dred.tasks.gridworld.environment import FORWARD, LEFT, RIGHT, Episode, Gridworld
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
+from dred.tasks.gridworld.levels.render import AGENT_COLOUR, GOAL_COLOUR, PALETTE
+from dred.tasks.gridworld.pictures import seen_cells
+
+HELP = "← → turn  ↑ walk  v all or only the view  r again  n next level  q quit"
+GLYPHS = {EMPTY: "  ", WALL: "  ", LAVA: "~~", MOSS: ",,"}
+ARROWS = ("▶ ", "▼ ", "◀ ", "▲ ")
+HIDDEN = (0, 0, 0)
+ACTIONS = {"left": LEFT, "right": RIGHT, "up": FORWARD}
+
+
+@dataclass(frozen=True)
+class Game:
+    """A walk in progress."""
+
+    number: int  # of the level in the set
+    level: Level
+    episode: Episode
+    only_view: bool
+    steps: int = 0
+    message: str = ""
+    over: bool = False
+
+
+def paint(text: str, background: tuple[int, int, int], ink: tuple[int, int, int]) -> str:
+    """Text in 24-bit colour."""
+    back, front = (";".join(str(part) for part in colour) for colour in (background, ink))
+    return f"\x1b[48;2;{back}m\x1b[38;2;{front}m{text}\x1b[0m"
+
+
+def draw(game: Game) -> str:
+    """The level as coloured text, the surrounding wall included."""
+    agent = game.episode.agent
+    row, column, heading = (int(part) for part in (agent.row, agent.column, agent.heading))
+    seen = seen_cells(game.level, row, column, heading)
+    tiles = np.pad(game.level.tiles, 1, constant_values=WALL)
+    goal = tuple(int(part) + 1 for part in game.level.goal)
+    lines: list[str] = []
+    for y in range(tiles.shape[0]):
+        cells: list[str] = []
+        for x in range(tiles.shape[1]):
+            if (y, x) == (row + 1, column + 1):
+                cells.append(paint(ARROWS[heading], PALETTE[EMPTY], AGENT_COLOUR))
+            elif game.only_view and not seen[y, x]:
+                cells.append(paint("··", HIDDEN, (60, 60, 60)))
+            elif (y, x) == goal:
+                cells.append(paint("G ", GOAL_COLOUR, (255, 255, 255)))
+            else:
+                tile = int(tiles[y, x])
+                cells.append(paint(GLYPHS[tile], PALETTE[tile], (40, 40, 40)))
+        lines.append("".join(cells))
+    status = f"level {game.number}   step {game.steps}   {game.message}"
+    return "\n".join([*lines, "", status, HELP])
+
+
+class Walk:
+    """Begins levels and takes steps; the only place that knows the environment."""
+
+    def __init__(self, dataset: LevelDataset, *, only_view: bool, seed: int) -> None:
+        self.dataset, self.only_view = dataset, only_view
+        self.env = Gridworld()
+        self.key = jax.random.key(seed)
+        self.step = jax.jit(self.env.step)
+
+    def begin(self, number: int) -> Game:
+        """Begin a level of the set."""
+        level = self.dataset[number]
+        if int(level.heading) == ANY_HEADING:
+            self.key, key = jax.random.split(self.key)
+            heading = int(jax.random.randint(key, (), 0, 4))
+            level = level._replace(heading=np.asarray(heading, np.int8))
+        episode, _ = self.env.reset_to(level, key=self.key)
+        return Game(number, level, episode, self.only_view)
+
+    def press(self, game: Game, key: str) -> Game:
+        """What a key does."""
+        if key == "v":
+            self.only_view = not game.only_view
+            return replace(game, only_view=self.only_view)
+        if key == "r":
+            episode, _ = self.env.reset_to(game.level, key=self.key)
+            return Game(game.number, game.level, episode, game.only_view)
+        if key == "n":
+            return self.begin((game.number + 1) % len(self.dataset))
+        if key not in ACTIONS or game.over:
+            return game
+        step = self.step(game.episode, ACTIONS[key])
+        message, over = "", bool(step.terminated | step.truncated)
+        if float(step.reward) > 0:
+            message = (
+                f"You reached the goal: reward {float(step.reward):.2f}. n for the next level."
+            )
+        elif step.terminated:
+            message = "You stepped into lava. r to try again."
+        elif step.truncated:
+            message = "Out of time. r to try again."
+        return replace(game, episode=step.state, steps=game.steps + 1, message=message, over=over)
+
+
+def walk(
+    dataset: LevelDataset,
+    *,
+    number: int,
+    only_view: bool,
+    seed: int,
+    keys: Iterator[str],
+    show: Callable[[str], None],
+) -> Game:
+    """Walk through levels, key by key, until `q` or the keys run out."""
+    walker = Walk(dataset, only_view=only_view, seed=seed)
+    game = walker.begin(number)
+    show(draw(game))
+    for key in keys:
+        if key == "q":
+            break
+        game = walker.press(game, key)
+        show(draw(game))
+    return game
