@@ -11,12 +11,6 @@ from typing import Literal, SupportsIndex
 
 from dred.errors import ConfigError
 
-Symmetries = Literal["none", "mirror", "rotations", "all"]
-Weights = Literal["presence", "occurrence"]
-Heuristic = Literal["count", "entropy"]
-
-MAX_COUNT, MAX_SIZE, MAX_PARTS = 10**9, 1026, 64  # what one machine can be asked for
-
 
 def need_one(record: object, *names: str) -> None:
     """Stop unless each of these settings is at least 1."""
@@ -26,117 +20,20 @@ def need_one(record: object, *names: str) -> None:
 
 
 @dataclass(frozen=True)
-class WFCConfig:
-    """How wave function collapse reads a pattern and grows a layout from it."""
+class AgentConfig:
+    """What the agent is. The defaults are those of the paper's released code."""
 
-    pattern_width: int = 3
-    """K: every K×K window of a layout occurs in the pattern (or in a symmetric copy of it)."""
-    periodic_input: bool = True
-    """Windows wrap round the edges of the pattern."""
-    periodic_output: bool = True
-    """Windows wrap round the edges of the layout."""
-    symmetries: Symmetries = "all"
-    """Copies of the pattern to read: none (as drawn), mirror (2), rotations (4) or all (8)."""
-    weights: Weights = "presence"
-    """A window counts once per copy that has it (presence) or as often as it occurs."""
-    heuristic: Heuristic = "count"
-    """Decide next the cell with the fewest windows left (count) or the least Shannon entropy."""
-    max_attempts: int = 1000
-    """Contradictions in a row before giving up on a layout."""
-    walls: str = "#"
-    """Symbols that become wall; all others become floor once the layout is done."""
+    memory: Literal["lstm", "gru", "none"] = "lstm"
+    """What it remembers with: an LSTM, a GRU, or not at all."""
+    hidden_size: int = 256
+    """Numbers in its memory."""
+    head_size: int = 32
+    """Numbers in the hidden layers of policy and value."""
+    encoder: str = ""
+    """How it sees, of the ways that its task knows; the task's first if none is named."""
 
     def __post_init__(self) -> None:
-        need_one(self, "pattern_width", "max_attempts")
-
-
-@dataclass(frozen=True)
-class TileConfig:
-    """Where one kind of tile goes: how much of it, and how much distance to the goal decides."""
-
-    fraction: tuple[float, float] = (0.1, 0.25)
-    """Share of the cells that may take this tile, drawn uniformly for each level between these."""
-    near_goal: bool = True
-    """True: nearer the goal is likelier. False: farther is likelier."""
-    temperature: float = 1.0
-    """T: the cell of rank k has weight k^(−1/T). Small is strict, large is nearly uniform."""
-
-    def __post_init__(self) -> None:
-        low, high = self.fraction
-        if not 0.0 <= low <= high <= 1.0:
-            raise ConfigError(
-                f"fraction (={low} to {high}) must run from low to high within 0 and 1, "
-                "for example [0.1, 0.25], or 0.2 for the same share in every level."
-            )
-        if not self.temperature > 0.0:
-            raise ConfigError(f"temperature (={self.temperature}) must be greater than 0.")
-
-
-@dataclass(frozen=True)
-class CaveEscapeConfig:
-    """The level distribution of the paper: moss leads to the goal, lava lies away from it."""
-
-    moss: TileConfig = field(default_factory=TileConfig)
-    """Moss, on navigable cells."""
-    lava: TileConfig = field(default_factory=lambda: TileConfig(near_goal=False))
-    """Lava, on cells that are not navigable."""
-    lava_depth: int = 4
-    """Lava lies at most this many tiles from a navigable cell; 0 means anywhere."""
-    min_navigable: int = 2
-    """Layouts whose largest connected part has fewer cells are drawn again."""
-    only_correlated: bool = True
-    """Place again where moss or lava is correlated with distance the wrong way round."""
-
-    def __post_init__(self) -> None:
-        if self.lava_depth < 0:
-            raise ConfigError(f"lava_depth (={self.lava_depth}) must be 0 (no limit) or more.")
-        if self.min_navigable < 2:
-            raise ConfigError(
-                f"min_navigable (={self.min_navigable}) must be at least 2: a start and a goal."
-            )
-
-
-@dataclass(frozen=True)
-class DatasetConfig:
-    """A set of levels to make: how many, how large, from which structures, with which tiles."""
-
-    name: str
-    """What the set is called. Sets of different names differ for the same seed."""
-    structures: tuple[str | Mapping[str, object], ...]
-    """Names of structures or files of patterns, or tables such as
-    {pattern = "castle.png", pattern_width = 2}. Each gives the same number of levels."""
-    count: int = 512
-    """Levels in all."""
-    size: int = 15
-    """Side of a level, its surrounding wall included: 15 has 13×13 cells inside."""
-    tiles: CaveEscapeConfig = field(default_factory=CaveEscapeConfig)
-    """Where goal, start, moss and lava go."""
-    part: int = 0
-    """All possible levels fall into `parts` disjoint parts, by their content alone; this set is
-    drawn from part number `part`. So sets of different parts never share a level."""
-    parts: int = 1
-    """See `part`."""
-
-    @property
-    def inside(self) -> int:
-        """Side of a level without its surrounding wall."""
-        return self.size - 2
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.count <= MAX_COUNT:
-            raise ConfigError(f"count (={self.count}) must be at least 1 and at most {MAX_COUNT}.")
-        if not 4 <= self.size <= MAX_SIZE:
-            raise ConfigError(
-                f"size (={self.size}) must be at least 4, as it includes the wall on both sides, "
-                f"and at most {MAX_SIZE}."
-            )
-        if not self.structures:
-            raise ConfigError("structures must name at least one structure or pattern file.")
-        if not 0 <= self.part < self.parts <= MAX_PARTS:
-            raise ConfigError(
-                f"part (={self.part}) must be one of 0 to parts − 1, and parts (={self.parts}) at "
-                f"most {MAX_PARTS}."
-            )
+        need_one(self, "hidden_size", "head_size")
 
 
 @dataclass(frozen=True)
@@ -156,7 +53,7 @@ class PPOConfig:
     memory the agent had there when it played. Must divide `num_steps`; 0 for whole sequences."""
     learning_rate: float = 1e-4
     """Of Adam."""
-    final_learning_rate: float = 1.0
+    final_lr_fraction: float = 1.0
     """Share of the learning rate that is left at the end; it falls linearly."""
     adam_epsilon: float = 1e-5
     """ε of Adam."""
@@ -164,7 +61,7 @@ class PPOConfig:
     """Longer gradients are shortened to this."""
     discount: float = 0.995
     """γ: what a reward is worth if it comes one step later."""
-    trace: float = 0.95
+    gae_lambda: float = 0.95
     """λ of generalised advantage estimation."""
     clip: float = 0.2
     """ε of PPO: how far the policy's ratio, and the value, may move in one time of learning."""
@@ -175,14 +72,9 @@ class PPOConfig:
     bootstrap: bool = False
     """Count what would have come after a time-out or the end of a rollout, as the critic expects
     it. As released, nothing after them counts."""
-    hidden_size: int = 256
-    """Of the layer that policy and value share."""
-    encoder: Literal["convolution", "tiles"] = "convolution"
-    """How the gridworld's agent sees. convolution: Minigrid's numbers under a small convolution, as
-    released. tiles: the kind of each tile by name, under one layer."""
-    cpu_piece: int = 0
-    """On a CPU, so many agents of a minibatch (in Procgen: steps) are computed at once, and their
-    gradients added up, which keeps images in its cache; 0 for all. It changes nothing but speed."""
+    cpu_microbatch_size: int = 0
+    """On a CPU, so many segments of a minibatch are computed at once, and their gradients added up,
+    which keeps images in its cache; 0 for all. It changes nothing but speed."""
 
     @property
     def transitions_per_update(self) -> int:
@@ -195,7 +87,7 @@ class PPOConfig:
         return self.num_envs * (self.num_steps // (self.segment_length or self.num_steps))
 
     def __post_init__(self) -> None:
-        need_one(self, "num_envs", "num_steps", "epochs", "num_minibatches", "hidden_size")
+        need_one(self, "num_envs", "num_steps", "epochs", "num_minibatches")
         if self.segment_length < 0 or self.num_steps % (self.segment_length or self.num_steps):
             raise ConfigError(
                 f"segment_length (={self.segment_length}) must divide num_steps "
@@ -206,19 +98,22 @@ class PPOConfig:
                 f"num_minibatches (={self.num_minibatches}) must divide the number of segments "
                 f"(={self.num_segments}: num_envs × num_steps / segment_length)."
             )
-        if self.cpu_piece < 0:
-            raise ConfigError(f"cpu_piece (={self.cpu_piece}) must be 0 or more.")
+        if self.cpu_microbatch_size < 0:
+            raise ConfigError(
+                f"cpu_microbatch_size (={self.cpu_microbatch_size}) must be 0 or more."
+            )
 
     def can_spread(self, devices: int) -> bool:
         """Whether agents and minibatches can be shared out equally to so many devices."""
         minibatch = self.num_segments // self.num_minibatches
         return self.num_envs % devices == 0 and minibatch % devices == 0
 
-    def check_piece(self, minibatch: int) -> None:
+    def check_microbatch(self, minibatch: int) -> None:
         """Stop if pieces do not make up a minibatch of this size."""
-        if self.cpu_piece and minibatch % self.cpu_piece:
+        if self.cpu_microbatch_size and minibatch % self.cpu_microbatch_size:
             raise ConfigError(
-                f"cpu_piece (={self.cpu_piece}) must divide the minibatch (={minibatch})."
+                f"cpu_microbatch_size (={self.cpu_microbatch_size}) must divide the minibatch "
+                f"(={minibatch})."
             )
 
 
@@ -237,7 +132,7 @@ class TermConfig:
     transform: Transform = "rank"
     """rank: rank^(−1/T), the best has rank 1. power: score^(1/T). proportional: the score."""
     temperature: float = 0.1
-    """T: small prefers the best, large makes all alike."""
+    """T: small prefers the best, large makes all equally likely."""
 
     def __post_init__(self) -> None:
         if not self.temperature > 0.0:
@@ -273,7 +168,7 @@ class MethodConfig:
 
     name: str
     """What it is called on the command line."""
-    begins_with: Literal["dataset", "nothing"] = "dataset"
+    initial_buffer: Literal["dataset", "empty"] = "dataset"
     """What is in the buffer at first. Levels of the dataset are never evicted."""
     capacity: int = 0
     """Levels that the buffer can hold; 0 for just as many as there are in the dataset."""
@@ -282,16 +177,23 @@ class MethodConfig:
     learn_on: Literal["replay", "new"] = "replay"
     """replay: learn on levels drawn from the buffer, a new draw for each episode. new: learn on new
     levels, each played by one agent for a whole rollout."""
-    new: str = "none"
-    """The generator of new levels; see `dred.generators.GENERATORS`."""
-    replay: float = 1.0
+    new_level_generator: str = "none"
+    """The generator of new levels, of those that the task knows."""
+    replay_prob: float = 1.0
     """Probability to replay, and not to score new levels without learning from them; or the share
     of the buffer that is full, if that is less."""
-    least_full: float = 0.0
+    min_fill_fraction: float = 0.0
     """Share of the buffer that must be full before the first replay."""
-    after: str = "none"
+    mutation_generator: str = "none"
     """The generator of levels that are scored after each replay, without learning from them."""
-    after_eta: float = 0.0
+    generator_settings: Mapping[str, Mapping[str, object]] = field(
+        default_factory=dict[str, Mapping[str, object]], hash=False
+    )
+    """Settings of generators, by their names, where they differ from the generator's own:
+    {edits = {num_edits = 5}}."""
+    num_parents: int = 4
+    """How many of the replayed levels are given to the generator of mutations, easiest first."""
+    mutation_min_eta: float = 0.0
     """Make such levels only while η is at least this: below it, they would hardly be drawn."""
     primary: TermConfig = field(default_factory=TermConfig)
     """P_S."""
@@ -308,7 +210,7 @@ class MethodConfig:
     largest_share: float = 1.0
     """The most of P_Λ that one level may take; what it would take above it goes to the others, in
     proportion."""
-    score_trace: float | None = None
+    score_gae_lambda: float | None = None
     """λ of the advantages by which levels are scored; none for that of the agent's own. With λ = 1
     a score is about returns, and shrinks less with the length of an episode."""
     cut_scores: Literal["first", "any"] = "first"
@@ -321,24 +223,20 @@ class MethodConfig:
     those that can be solved at all."""
     evict: Literal["least likely", "lowest score", "oldest"] = "lowest score"
     """Who makes room when the buffer is full."""
-    max_clutter: int = 60
-    """Random levels: fewer tiles than this are put into an empty room."""
-    num_edits: int = 3
-    """Edits: tiles that may change."""
-    num_parents: int = 4
-    """Edits: how many of the replayed levels are edited, the easiest first."""
-    num_pairs: int = 6
-    """Interpolations: pairs of levels of the dataset, between which new ones are evenly spaced."""
-    with_ends: bool = True
-    """Interpolations: the first and last of a pair's levels are at the two levels themselves."""
 
     def __post_init__(self) -> None:
-        for name in ("replay", "least_full", "staleness", "after_eta", "smoothing"):
+        for name in (
+            "replay_prob",
+            "min_fill_fraction",
+            "staleness",
+            "mutation_min_eta",
+            "smoothing",
+        ):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must lie between 0 and 1.")
         if self.capacity < 0:
             raise ConfigError(f"capacity (={self.capacity}) must be 0 or more.")
-        need_one(self, "max_clutter", "num_edits", "num_parents", "num_pairs")
+        need_one(self, "num_parents")
         if not self.staleness_temperature > 0.0:
             raise ConfigError("staleness_temperature must be greater than 0.")
         if not 0.0 < self.largest_share <= 1.0:
@@ -347,64 +245,27 @@ class MethodConfig:
             )
         if self.smoothing == 1.0:
             raise ConfigError("smoothing (=1.0) must be below 1, or scores would never change.")
-        if self.score_trace is not None and not 0.0 <= self.score_trace <= 1.0:
-            raise ConfigError(f"score_trace (={self.score_trace}) must lie between 0 and 1.")
-        if self.learn_on == "new" and (self.new == "none" or self.after != "none"):
+        if self.score_gae_lambda is not None and not 0.0 <= self.score_gae_lambda <= 1.0:
+            raise ConfigError(
+                f"score_gae_lambda (={self.score_gae_lambda}) must lie between 0 and 1."
+            )
+        generates, mutates = self.new_level_generator != "none", self.mutation_generator != "none"
+        if self.learn_on == "new" and (mutates or not generates):
             raise ConfigError(
                 f"The method {self.name!r} learns on new levels, so it needs a generator of them "
-                "(new), and there is no replay after which to make more (after)."
+                "(new_level_generator), and there is no replay after which to make more "
+                "(mutation_generator)."
             )
-        if self.begins_with == "nothing" and self.admit == "solved":
+        if self.initial_buffer == "empty" and self.admit == "solved":
             raise ConfigError(
-                f"The method {self.name!r} begins with nothing and admits only solved levels, of "
+                f"The method {self.name!r} begins with an empty buffer and admits only solved levels, of "
                 'which there may be none at first. Use admit = "all".'
             )
-        if self.begins_with == "nothing" and (self.new == "none" or self.capacity == 0):
+        if self.initial_buffer == "empty" and (not generates or self.capacity == 0):
             raise ConfigError(
-                f"The method {self.name!r} begins with nothing, so it needs a generator of new "
-                "levels (new) and a capacity."
+                f"The method {self.name!r} begins with an empty buffer, so it needs a generator "
+                "of new levels (new_level_generator) and a capacity."
             )
-
-
-@dataclass(frozen=True)
-class VAEConfig:
-    """The graph VAE. The defaults are the model that the released code runs."""
-
-    latent_size: int = 1024
-    """Numbers that describe a level."""
-    graph_layers: int = 3
-    """Layers over the level's graph."""
-    graph_size: int = 12
-    """Numbers per node in them."""
-    encoder_sizes: tuple[int, ...] = (256,)
-    """Layers between the graph and the latent."""
-    decoder_sizes: tuple[int, ...] = (256, 256)
-    """Layers between the latent and the heads."""
-    edges: Literal["released", "grid"] = "released"
-    """Which cells are joined in the graph."""
-    beta: float = 0.0448
-    """β: weight of the divergence from the prior, per latent."""
-    layout_weight: float = 0.04
-    """Weight of the layout, per cell."""
-    place_weight: float = 0.013
-    """Weight of the goal and of the start."""
-    learning_rate: float = 4e-4
-    """Of Adam."""
-    batch_size: int = 64
-    """Levels in a batch."""
-    epochs: int = 200
-    """Passes over the levels."""
-    held_back: float = 0.1
-    """Share of the levels by which to judge."""
-    turns: bool = False
-    """Also learn from the seven other symmetric copies of each level."""
-    threshold: float = 0.5
-    """A cell can be walked on if its probability of moss or empty is above this."""
-    connected: bool = False
-    """Draw levels in one part, without cells that cannot be reached, if all of the dataset are."""
-
-    def __post_init__(self) -> None:
-        need_one(self, "latent_size", "graph_size", "batch_size", "epochs")
 
 
 @dataclass(frozen=True)
@@ -433,8 +294,10 @@ class TrainConfig:
 
     method: MethodConfig
     """Where levels come from."""
+    agent: AgentConfig = field(default_factory=AgentConfig)
+    """What the agent is."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
-    """How the agent plays and learns."""
+    """How it plays and learns."""
     devices: int = 1
     """Devices over which the agents are spread: cores of a CPU, or accelerators; 0 for all there
     are when a run begins, which notes the number. Another number gives the same results but for
@@ -472,7 +335,7 @@ class TrainConfig:
                 f"devices (={self.devices}) must divide the agents (={self.ppo.num_envs}) and the "
                 f"segments of a minibatch (={self.ppo.num_segments // self.ppo.num_minibatches})."
             )
-        self.ppo.check_piece(self.ppo.num_segments // self.ppo.num_minibatches)
+        self.ppo.check_microbatch(self.ppo.num_segments // self.ppo.num_minibatches)
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 
@@ -490,6 +353,8 @@ class ProcgenConfig:
     """Which level next."""
     ppo: PPOConfig
     """How the agent plays and learns."""
+    agent: AgentConfig = field(default_factory=AgentConfig)
+    """What the agent is."""
     difficulty: Literal["easy", "hard"] = "easy"
     """Of the game."""
     num_levels: int = 200
@@ -524,7 +389,7 @@ class ProcgenConfig:
                 "are levels left for testing."
             )
         need_one(self, "checkpoint_every", "keep_checkpoints")
-        self.ppo.check_piece(self.ppo.transitions_per_update // self.ppo.num_minibatches)
+        self.ppo.check_microbatch(self.ppo.transitions_per_update // self.ppo.num_minibatches)
         if self.watch_envs * self.watch_steps % self.probe_minibatches:
             raise ConfigError(
                 f"probe_minibatches (={self.probe_minibatches}) must divide watch_envs × "

@@ -8,13 +8,14 @@ step = env.step(state, 2)
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from dred.agents.episodes import Played as Played
+from dred.agents.episodes import Start as Start
 from dred.agents.episodes import play_on as play_on
 from dred.environment import Environment as Environment
-from dred.environment import Move as Move
+from dred.environment import Transition as Transition
 from dred.errors import DredError
 from dred.tasks.gridworld.environment import Episode as Episode
 from dred.tasks.gridworld.environment import Gridworld as Gridworld
+from dred.tasks.gridworld.environment import GridworldEnvironment as GridworldEnvironment
 from dred.tasks.gridworld.environment import State as State
 from dred.tasks.gridworld.environment import Step as Step
 from dred.tasks.gridworld.view import View as View

@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Literal, TypeVar, cast
 
 from dred.errors import ConfigError, did_you_mean
+from dred.former import new_name
 
 Record = TypeVar("Record")
 
@@ -23,7 +24,7 @@ def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str
     values: dict[str, object] = {}
     for key, value in table.items():
         if key not in fields:
-            hint, known = did_you_mean(key, fields), ", ".join(fields)
+            hint, known = renamed_to(key) or did_you_mean(key, fields), ", ".join(fields)
             raise ConfigError(f"{where}: there is no setting {key!r}.{hint} Settings: {known}.")
         values[key] = _read_value(hints[key], value, where=f"{where}, {key}")
     missing = [
@@ -58,7 +59,10 @@ def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Rec
     values: dict[str, object] = {}
     for path, value in changes.items():
         name, _, rest = path.partition(".")
-        if rest:
+        if rest and isinstance(getattr(record, name), Mapping):
+            table = values.get(name, getattr(record, name))
+            values[name] = _with(cast("Mapping[str, object]", table), rest.split("."), value)
+        elif rest:
             inner.setdefault(name, {})[rest] = value
         else:
             values[name] = _read_value(hints[name], value, where=f"{where}, {name}")
@@ -68,6 +72,13 @@ def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Rec
         return dataclasses.replace(record, **values)  # pyright: ignore[reportArgumentType]
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def _with(table: Mapping[str, object], path: Sequence[str], value: object) -> dict[str, object]:
+    """Return a table with one value changed, in a table inside it if the path has several parts."""
+    first, *rest = path
+    inner = cast("Mapping[str, object]", table.get(first, {}))
+    return {**table, first: _with(inner, rest, value) if rest else value}
 
 
 def names_in(record: object) -> list[str]:
@@ -94,12 +105,20 @@ def _check_name(record: object, name: str, *, where: str) -> None:
         outer = ".".join(name.split(".")[:end])
         if outer in names:
             value = operator.attrgetter(outer)(record)
+            if isinstance(value, Mapping):
+                return  # a free table, whose names are checked where they are used
             has = "is not used here" if value is None else f"is {value!r}"
             raise ConfigError(f"{where}: there is no setting {name!r}, as {outer!r} {has}.")
     outer = name.rpartition(".")[0]
     near = [one for one in names if one.rpartition(".")[0] == outer] or names
-    hint = did_you_mean(name, names)
+    hint = renamed_to(name) or did_you_mean(name, names)
     raise ConfigError(f"{where}: there is no setting {name!r}.{hint} Settings: {listed(near)}.")
+
+
+def renamed_to(name: str) -> str:
+    """Return a sentence about what a setting is called now, if it had this name before."""
+    now = new_name(name)
+    return "" if now is None else f" It is called {now} now."
 
 
 def listed(names: Sequence[str]) -> str:

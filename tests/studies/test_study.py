@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dred.cli import main
-from dred.config import VAEConfig
+from dred.tasks.gridworld.config import VAEConfig
 from dred.errors import ConfigError, DredError, UnknownNameError
 from dred.files import BusyError, held
 from dred.levels import make

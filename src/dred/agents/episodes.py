@@ -1,11 +1,7 @@
-"""What happens when an episode ends: play on, in the same level or in the next one from a source.
-
-A restart policy is a function of the world, the state in which an episode ended and two random
-numbers; it gives the state in which the agent goes on.
-"""
+"""Where episodes begin, and where the next begins when one has ended."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -14,79 +10,90 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from dred.environment import Environment
 
-WorldT = TypeVar("WorldT")
-StateT = TypeVar("StateT")
-ViewT = TypeVar("ViewT")
-
-Chance = UInt32[Array, " 2"]  # random bits: one number to choose a level, one to begin it
-Restart = Callable[[WorldT, StateT, Chance], StateT]
-Source = Callable[[UInt32[Array, ""]], Int[Array, ""]]  # which level next, given random bits
+TreeT = TypeVar("TreeT")
 
 
-class Played(eqx.Module, Generic[StateT, ViewT]):
-    """One step of an agent that never stops: where an episode ended, the next has begun."""
+class Start(eqx.Module):
+    """How an episode begins: in which level of a world, and with which random bits."""
 
-    state: StateT
-    view: ViewT  # of the new episode, where one has begun
-    reward: Float[Array, ""]
-    terminated: Bool[Array, ""]
-    truncated: Bool[Array, ""]
+    level: Int[Array, "*env"]
+    bits: UInt32[Array, "*env"]
 
 
-def same_level(
-    environment: Environment[Any, WorldT, StateT, Any],
-) -> Restart[WorldT, StateT]:
+NextStart = Callable[[Start, UInt32[Array, " 2"]], Start]
+"""Return the start after one, given random bits: one number to choose a level, one to begin it."""
+LevelSource = Callable[[UInt32[Array, ""]], Int[Array, ""]]
+"""Return the level to play next, given random bits."""
+
+
+def same_start(start: Start, bits: UInt32[Array, " 2"]) -> Start:
     """Begin the same level again, exactly as before."""
-
-    def restart(world: WorldT, state: StateT, chance: Chance) -> StateT:
-        del chance
-        return environment.restart(world, state)
-
-    return restart
+    del bits
+    return start
 
 
-def next_level(
-    environment: Environment[Any, WorldT, StateT, Any], source: Source
-) -> Restart[WorldT, StateT]:
+def same_level(start: Start, bits: UInt32[Array, " 2"]) -> Start:
+    """Begin the same level again, anew."""
+    return Start(start.level, bits[1])
+
+
+def next_level(source: LevelSource) -> NextStart:
     """Begin the level that a source names."""
-
-    def restart(world: WorldT, state: StateT, chance: Chance) -> StateT:
-        del state
-        return environment.begin(world, source(chance[0]), chance=chance[1])
-
-    return restart
+    return lambda _, bits: Start(source(bits[0]), bits[1])
 
 
-def uniform(num_levels: int) -> Source:
-    """A source that names every level equally often."""
-
-    def draw(bits: UInt32[Array, ""]) -> Int[Array, ""]:
-        return (bits % jnp.uint32(num_levels)).astype(jnp.int32)
-
-    return draw
+def uniform(num_levels: int) -> LevelSource:
+    """Draw levels uniformly at random."""
+    return lambda bits: (bits % jnp.uint32(num_levels)).astype(jnp.int32)
 
 
-def choose(condition: Bool[Array, ""], first: StateT, second: StateT) -> StateT:
-    """The first of two pytrees where the condition holds, else the second."""
+def begin(
+    environment: Environment[Any, Any, TreeT, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    start: Start,
+) -> TreeT:
+    """Return a batch of agents at their starts."""
+    return jax.vmap(lambda level, bits: environment.reset(world, level, bits=bits))(
+        start.level, start.bits
+    )
 
-    def choose_leaf(one: Array, other: Array) -> Array:
-        return jnp.where(condition, one, other)
 
-    return jax.tree.map(choose_leaf, first, second)
+def where(condition: Bool[Array, "*env"], first: TreeT, second: TreeT) -> TreeT:
+    """Return, for each agent of a batch, the first where the condition holds, else the second."""
+
+    def choose(one: Array, other: Array) -> Array:
+        return jnp.where(
+            condition.reshape(condition.shape + (1,) * (one.ndim - condition.ndim)), one, other
+        )
+
+    return jax.tree.map(choose, first, second)
+
+
+class Moment(eqx.Module):
+    """A batch of agents that never stop, after a step: where an episode ended, the next began."""
+
+    start: Start
+    state: Any
+    observation: Any
+    reward: Float[Array, " env"]
+    terminated: Bool[Array, " env"]
+    truncated: Bool[Array, " env"]
 
 
 def play_on(
-    environment: Environment[Any, WorldT, StateT, ViewT],
-    world: WorldT,
-    state: StateT,
-    action: Int[Array, ""],
+    environment: Environment[Any, Any, Any, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    start: Start,
+    state: Any,  # noqa: ANN401  (any environment's)
+    action: Int[Array, " env"],
     *,
-    restart: Restart[WorldT, StateT],
-    chance: Chance,
-) -> Played[StateT, ViewT]:
-    """Act once; if that ends the episode, begin another. Looks only once."""
-    move = environment.move(world, state, action)
-    ended = move.terminated | move.truncated
-    after = choose(ended, restart(world, move.state, chance), move.state)
-    view = environment.look(world, after)
-    return Played(after, view, move.reward, move.terminated, move.truncated)
+    next_start: NextStart,
+    bits: UInt32[Array, "env 2"],
+) -> Moment:
+    """Act once with each agent; where that ends the episode, begin another."""
+    after = jax.vmap(lambda one, a: environment.step(world, one, a))(state, action)
+    ended = after.terminated | after.truncated
+    start = where(ended, jax.vmap(next_start)(start, bits), start)
+    state = where(ended, begin(environment, world, start), after.state)
+    seen = jax.vmap(lambda one: environment.observe(world, one))(state)
+    return Moment(start, state, seen, after.reward, after.terminated, after.truncated)

@@ -57,24 +57,31 @@ class LSTM(eqx.Module):
     bias: Float[Array, " gates"]
 
     @property
-    def hidden_size(self) -> int:
-        """Numbers in the hidden state."""
+    def size(self) -> int:
+        """Return the numbers in the hidden state."""
         return self.recurrent_weight.shape[0]
 
-    def empty(self, num_envs: int) -> Memory:
-        """Nothing remembered yet."""
-        nothing = jnp.zeros((num_envs, self.hidden_size))
+    @property
+    def products(self) -> int:
+        """Return one multiplication for each weight."""
+        return self.input_weight.size + self.recurrent_weight.size
+
+    def initial(self, num_envs: int) -> Memory:
+        """Return a memory of zeros."""
+        nothing = jnp.zeros((num_envs, self.size))
         return Memory(nothing, nothing)
 
-    def step(self, memory: Memory, inputs: Float[Array, "env input"]) -> Memory:
-        """One step of a batch of agents; the new hidden state is the output."""
-        scale = half_of_sigmoids(self.hidden_size)
+    def step(
+        self, memory: Memory, inputs: Float[Array, "env input"]
+    ) -> tuple[Memory, Float[Array, "env hidden"]]:
+        """Return the memory after one step of a batch of agents, and its hidden state."""
+        scale = half_of_sigmoids(self.size)
         z = inputs @ (self.input_weight * scale) + self.bias * scale
         z = z + memory.hidden @ (self.recurrent_weight * scale)
-        gates = open_gates(z)
-        return remember(gates, memory.cell)[0]
+        after, _ = remember(open_gates(z), memory.cell)
+        return after, after.hidden
 
-    def over_time(
+    def unroll(
         self,
         inputs: Float[Array, "time env input"],
         begins: Bool[Array, "time env"],
@@ -85,11 +92,11 @@ class LSTM(eqx.Module):
         The memory before the first step, empty if none is given, is lost where an episode begins.
         """
         num_steps, num_envs, size = inputs.shape
-        scale = half_of_sigmoids(self.hidden_size)
+        scale = half_of_sigmoids(self.size)
         flat = inputs.reshape(num_steps * num_envs, size) @ (self.input_weight * scale)
         z = (flat + self.bias * scale).reshape(num_steps, num_envs, -1)
         keeps = jnp.where(begins, 0.0, 1.0)
-        first = self.empty(num_envs) if memory is None else memory
+        first = self.initial(num_envs) if memory is None else memory
         return recur(z, self.recurrent_weight * scale, keeps, first)
 
 

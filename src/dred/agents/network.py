@@ -1,89 +1,103 @@
-"""The agent's network: an encoder, an LSTM, and two heads.
+"""The agent's network: an encoder, a memory, and two heads.
 
-    view 5×5×3 ─ conv 3×3, 16 ─ ReLU ─┐
-    heading, one of 4 ─ linear, 5 ────┴─ LSTM 256 ─┬─ linear 32 ─ tanh ─ linear 7   (policy)
-                                                   └─ linear 32 ─ tanh ─ linear 1   (value)
+    observation ─ encoder ─ memory ─┬─ linear 32 ─ tanh ─ linear        (policy)
+                                    └─ linear 32 ─ tanh ─ linear 1      (value)
 
-Sizes and first weights are those of the released code (432 929 parameters, with one bias for the
-LSTM), unless another encoder or size is asked for. [fidelity 40] The paper speaks of two hidden
-layers of 32 in each head; there is one.
+With the gridworld's convolution and an LSTM of 256, sizes and first weights are those of the
+released code (432 929 parameters, with one bias for the LSTM). [fidelity 40] The paper speaks of
+two hidden layers of 32 in each head; there is one.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
 
-from dred.agents.encoders import ENCODERS, Convolution, Linear, Tiles
+from dred.agents.encoders import Encoder, Linear
 from dred.agents.initialise import orthogonal
-from dred.agents.lstm import LSTM, Memory, new_lstm
-from dred.tasks.gridworld.view import View
-
-HEAD_SIZE = 32
-
-
-class Judgement(NamedTuple):
-    """What the network makes of a view and its memory."""
-
-    logits: Float[Array, "*batch action"]  # of the policy
-    value: Float[Array, "*batch"]  # what the critic expects from here on
+from dred.agents.memory import MEMORIES, Cell
+from dred.agents.protocol import PolicyOutput
+from dred.config import AgentConfig
 
 
 class ActorCritic(eqx.Module):
     """Policy and value from what the agent sees and remembers."""
 
-    encoder: Convolution | Tiles
-    lstm: LSTM
+    encoder: Encoder
+    cell: Cell
     actor_hidden: Linear
     actor: Linear
     critic_hidden: Linear
     critic: Linear
 
-    def judge(self, hidden: Float[Array, "*batch hidden"]) -> Judgement:
-        """Policy and value from the hidden state."""
+    @property
+    def products(self) -> int:
+        """Return the multiplications of a step."""
+        heads = (self.actor_hidden, self.actor, self.critic_hidden, self.critic)
+        return self.encoder.products + self.cell.products + sum(head.weight.size for head in heads)
+
+    def initial_memory(self, num_envs: int) -> Any:  # noqa: ANN401  (that of the cell)
+        """Return what a batch of agents remembers before the first step."""
+        return self.cell.initial(num_envs)
+
+    def step(self, memory: Any, observation: Any) -> tuple[Any, PolicyOutput]:  # noqa: ANN401
+        """Return the memory after one step of a batch of agents, and policy and value."""
+        memory, features = self.cell.step(memory, self.encoder(observation))
+        return memory, self.heads(features)
+
+    def representation(
+        self,
+        observations: Any,  # noqa: ANN401
+        begins: Bool[Array, "time env"],
+        memory: Any = None,  # noqa: ANN401
+    ) -> Float[Array, "time env feature"]:
+        """Return the outputs of the memory, at all steps of a batch of agents."""
+        return self.cell.unroll(self.encoder(observations), begins, memory)
+
+    def unroll(
+        self,
+        observations: Any,  # noqa: ANN401
+        begins: Bool[Array, "time env"],
+        memory: Any = None,  # noqa: ANN401
+    ) -> PolicyOutput:
+        """Return policy and value at all steps of a batch of agents."""
+        return self.heads(self.representation(observations, begins, memory))
+
+    def heads(self, features: Float[Array, "*batch feature"]) -> PolicyOutput:
+        """Return policy and value from what the memory gives."""
         # Both hidden layers in one product, which is faster than two narrow ones.
         layers = (self.actor_hidden, self.critic_hidden)
         weight = jnp.concatenate([layer.weight for layer in layers], axis=-1)
         bias = jnp.concatenate([layer.bias for layer in layers])
-        both = jnp.tanh(hidden @ weight + bias)
+        both = jnp.tanh(features @ weight + bias)
         for_actor, for_critic = jnp.split(both, 2, axis=-1)
-        return Judgement(self.actor(for_actor), self.critic(for_critic)[..., 0])
-
-    def step(self, memory: Memory, view: View) -> tuple[Memory, Judgement]:
-        """One step of a batch of agents."""
-        memory = self.lstm.step(memory, self.encoder(view))
-        return memory, self.judge(memory.hidden)
-
-    def over_time(
-        self, views: View, begins: Bool[Array, "time env"], memory: Memory | None = None
-    ) -> Judgement:
-        """All steps of a batch of agents, from their first memories; see `LSTM.over_time`."""
-        return self.judge(self.lstm.over_time(self.encoder(views), begins, memory))
+        return PolicyOutput(self.actor(for_actor), self.critic(for_critic)[..., 0])
 
 
-def new_network(
-    num_actions: int,
-    *,
-    hidden_size: int = 256,
-    encoder: str = "convolution",
-    key: PRNGKeyArray,
-) -> ActorCritic:
-    """A network with the first weights of the released code."""
+def keys_for_agent(key: PRNGKeyArray) -> tuple[Key[Array, " 3"], Key[Array, " 5"]]:
+    """Return the keys for an encoder, and those for `new_agent`."""
     keys = jax.random.split(key, 8)
-    for_heads = iter(keys[4:])
+    return keys[:3], keys[3:]
+
+
+def new_agent(
+    config: AgentConfig, encoder: Encoder, num_actions: int, *, keys: Key[Array, " 5"]
+) -> ActorCritic:
+    """Return an agent that has learned nothing, with this encoder."""
+    for_heads = iter(keys[1:])
 
     def head(size: int, outputs: int, gain: float) -> Linear:
         weight = orthogonal(outputs, size, gain=gain, key=next(for_heads)).T
         return Linear(weight, jnp.zeros(outputs))
 
-    encodes = ENCODERS[encoder](keys[:3])
+    size = config.hidden_size
     return ActorCritic(
-        encoder=encodes,
-        lstm=new_lstm(encodes.size, hidden_size, key=keys[3]),
-        actor_hidden=head(hidden_size, HEAD_SIZE, 2**0.5),
-        actor=head(HEAD_SIZE, num_actions, 0.01),
-        critic_hidden=head(hidden_size, HEAD_SIZE, 2**0.5),
-        critic=head(HEAD_SIZE, 1, 1.0),
+        encoder=encoder,
+        cell=MEMORIES[config.memory](encoder.size, size, key=keys[0]),
+        actor_hidden=head(size, config.head_size, 2**0.5),
+        actor=head(config.head_size, num_actions, 0.01),
+        critic_hidden=head(size, config.head_size, 2**0.5),
+        critic=head(config.head_size, 1, 1.0),
     )

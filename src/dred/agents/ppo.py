@@ -8,7 +8,7 @@ be given as that of many agents for one step.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, cast
 
 import equinox as eqx
 import jax
@@ -19,35 +19,16 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, log_prob
-from dred.agents.network import Judgement
-from dred.agents.play import Rollout
+from dred.agents.protocol import Agent, AgentT
+from dred.agents.rollout import Rollout
 from dred.config import MethodConfig, PPOConfig
 from dred.devices import BY_AGENT, SHARED, averaged_over_devices, spread
 
-NetworkT = TypeVar("NetworkT", bound="Judge")
 
+class Learner(eqx.Module, Generic[AgentT]):
+    """An agent and the state of its optimiser."""
 
-@runtime_checkable
-class Judge(Protocol):
-    """A network that can learn: it judges all steps of a batch of agents."""
-
-    def over_time(
-        self,
-        views: Any,  # noqa: ANN401  (whatever the environment shows)
-        begins: Bool[Array, "time env"],
-        memory: Any,  # noqa: ANN401  (whatever the network remembers)
-    ) -> Judgement:
-        """Policy and value at each step, from what was seen and the memory before the first.
-
-        `begins` is where episodes begin.
-        """
-        ...
-
-
-class Learner(eqx.Module, Generic[NetworkT]):
-    """A network and the state of its optimiser."""
-
-    network: NetworkT
+    agent: AgentT
     optimiser: optax.OptState
 
 
@@ -58,8 +39,8 @@ class Losses(eqx.Module):
     policy: Float[Array, ""]
     value: Float[Array, ""]
     entropy: Float[Array, ""]
-    clipped: Float[Array, ""]  # share of steps whose ratio was outside the clip range
-    divergence: Float[Array, ""]  # of the new policy from the old, roughly: mean of r − 1 − ln r
+    clip_fraction: Float[Array, ""]  # share of steps whose ratio was outside the clip range
+    approx_kl: Float[Array, ""]  # of the new policy from the old: mean of r − 1 − ln r
     gradient_norm: Float[Array, ""]  # before clipping
 
 
@@ -67,7 +48,7 @@ def make_optimiser(config: PPOConfig, num_updates: int) -> optax.GradientTransfo
     """Adam with the gradient's norm clipped; its learning rate falls linearly if asked to."""
     steps = num_updates * config.epochs * config.num_minibatches
     rate = optax.linear_schedule(
-        config.learning_rate, config.learning_rate * config.final_learning_rate, max(steps, 1)
+        config.learning_rate, config.learning_rate * config.final_lr_fraction, max(steps, 1)
     )
     return optax.chain(
         optax.clip_by_global_norm(config.max_gradient_norm),
@@ -89,7 +70,7 @@ def estimate_advantages(rollout: Rollout[Any], config: PPOConfig) -> Float[Array
         is_last = jnp.arange(rollout.reward.shape[0])[:, None] == rollout.reward.shape[0] - 1
         discount = jnp.where(rollout.ended | is_last, 0.0, config.discount)
         reward = rollout.reward
-    return advantages(reward, discount, rollout.value, trace=config.trace)
+    return advantages(reward, discount, rollout.value, gae_lambda=config.gae_lambda)
 
 
 def advantage_for_scores(
@@ -99,9 +80,9 @@ def advantage_for_scores(
     config: PPOConfig,
 ) -> Float[Array, "time env"]:
     """The advantages by which levels are scored: the agent's own, or with a λ of their own."""
-    if method.score_trace is None:
+    if method.score_gae_lambda is None:
         return advantage
-    return estimate_advantages(rollout, replace(config, trace=method.score_trace))
+    return estimate_advantages(rollout, replace(config, gae_lambda=method.score_gae_lambda))
 
 
 def normalise(advantage: Float[Array, "time env"]) -> Float[Array, "time env"]:
@@ -133,7 +114,7 @@ def value_loss(
 class Segments(eqx.Module):
     """What there is to learn from: pieces of sequences, each with the memory before it."""
 
-    view: Any  # leaves [time, segment, …]
+    observation: Any  # leaves [time, segment, …]
     begins: Bool[Array, "time segment"]
     action: Int[Array, "time segment"]
     log_prob: Float[Array, "time segment"]  # when the action was chosen
@@ -171,7 +152,7 @@ def cut(
 
     value = rollout.value[:-1]
     over_time = (
-        rollout.view,
+        rollout.observation,
         rollout.begins,
         rollout.action,
         rollout.log_prob,
@@ -183,23 +164,23 @@ def cut(
     return Segments(*jax.tree.map(fold, over_time), memory=jax.lax.stop_gradient(memory))
 
 
-def loss_of(network: Judge, some: Segments, config: PPOConfig) -> tuple[Float[Array, ""], Losses]:
+def loss_of(agent: Agent, some: Segments, config: PPOConfig) -> tuple[Float[Array, ""], Losses]:
     """The whole loss on some segments: policy + c_v · value − c_e · entropy."""
-    judged = network.over_time(some.view, some.begins, some.memory)
-    log_ratio = log_prob(judged.logits, some.action) - some.log_prob
+    output = agent.unroll(some.observation, some.begins, some.memory)
+    log_ratio = log_prob(output.logits, some.action) - some.log_prob
     policy = policy_loss(log_ratio, some.advantage, clip=config.clip)
-    value = value_loss(judged.value, some.value, some.target, clip=config.clip)
-    randomness = entropy(judged.logits).mean()
+    value = value_loss(output.value, some.value, some.target, clip=config.clip)
+    randomness = entropy(output.logits).mean()
     total = policy + config.value_coefficient * value - config.entropy_coefficient * randomness
     ratio = jnp.exp(log_ratio)
     outside = jnp.where(jnp.abs(ratio - 1.0) > config.clip, 1.0, 0.0).mean()
-    divergence = (ratio - 1.0 - log_ratio).mean()
-    losses = Losses(total, policy, value, randomness, outside, divergence, jnp.zeros(()))
+    approx_kl = (ratio - 1.0 - log_ratio).mean()
+    losses = Losses(total, policy, value, randomness, outside, approx_kl, jnp.zeros(()))
     return total, losses
 
 
 def learn(
-    learner: Learner[NetworkT],
+    learner: Learner[AgentT],
     rollout: Rollout[Any],
     advantage: Float[Array, "time env"],
     config: PPOConfig,
@@ -207,33 +188,33 @@ def learn(
     *,
     mesh: Mesh | None = None,
     key: PRNGKeyArray,
-) -> tuple[Learner[NetworkT], Losses]:
+) -> tuple[Learner[AgentT], Losses]:
     """Several passes over a rollout, each in minibatches of segments; the last pass's losses."""
     segments = cut(rollout, advantage, config.segment_length)
-    piece = config.cpu_piece if jax.default_backend() == "cpu" else 0
+    piece = config.cpu_microbatch_size if jax.default_backend() == "cpu" else 0
 
     def gradient_on(
-        network: NetworkT, segments: Segments, some: Int[Array, " some"]
-    ) -> tuple[NetworkT, Losses]:
-        def on_part(part: Int[Array, " part"]) -> tuple[NetworkT, Losses]:
-            return jax.grad(loss_of, has_aux=True)(network, segments.pick(part), config)
+        agent: AgentT, segments: Segments, some: Int[Array, " some"]
+    ) -> tuple[AgentT, Losses]:
+        def on_part(part: Int[Array, " part"]) -> tuple[AgentT, Losses]:
+            return jax.grad(loss_of, has_aux=True)(agent, segments.pick(part), config)
 
         return averaged_over_devices(in_pieces(on_part, some, piece), mesh)
 
     gradient_by_all = spread(gradient_on, mesh, takes=(SHARED, SHARED, BY_AGENT), gives=SHARED)
 
     def on_some(
-        learner: Learner[NetworkT], some: Int[Array, " some"]
-    ) -> tuple[Learner[NetworkT], Losses]:
-        gradient, losses = gradient_by_all(learner.network, segments, some)
+        learner: Learner[AgentT], some: Int[Array, " some"]
+    ) -> tuple[Learner[AgentT], Losses]:
+        gradient, losses = gradient_by_all(learner.agent, segments, some)
         norm = optax.tree.norm(gradient)
-        parameters = cast(Any, learner.network)  # any pytree, though optax's types say otherwise
+        parameters = cast(Any, learner.agent)  # any pytree, though optax's types say otherwise
         changes, state = optimiser.update(gradient, learner.optimiser, parameters)
-        network = cast(NetworkT, optax.apply_updates(parameters, changes))
+        agent = cast(AgentT, optax.apply_updates(parameters, changes))
         losses = eqx.tree_at(lambda losses: losses.gradient_norm, losses, norm)
-        return Learner(network, state), losses
+        return Learner(agent, state), losses
 
-    def epoch(learner: Learner[NetworkT], key: PRNGKeyArray) -> tuple[Learner[NetworkT], Losses]:
+    def epoch(learner: Learner[AgentT], key: PRNGKeyArray) -> tuple[Learner[AgentT], Losses]:
         order = jax.random.permutation(key, segments.count).reshape(config.num_minibatches, -1)
         learner, losses = jax.lax.scan(on_some, learner, order)
         return learner, jax.tree.map(lambda loss: loss.mean(), losses)

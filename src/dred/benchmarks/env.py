@@ -19,9 +19,9 @@ from gymnasium.vector import SyncVectorEnv
 from jaxtyping import Array, PRNGKeyArray
 
 from dred import progress
-from dred.agents.episodes import next_level, play_on, uniform
+from dred.agents.episodes import Start, begin, next_level, play_on, uniform
 from dred.benchmarks.show import number, print_table
-from dred.tasks.gridworld.environment import Gridworld, State
+from dred.tasks.gridworld.environment import GridworldEnvironment, State
 from dred.tasks.gridworld.levels import LevelDataset, concatenate, make
 from dred.tasks.gridworld.minigrid import to_minigrid
 from dred.tasks.gridworld.view import World
@@ -33,45 +33,41 @@ MINIGRID_STEPS = 1500
 
 @eqx.filter_jit
 def random_play(
-    env: Gridworld, world: World, state: State, key: PRNGKeyArray, length: int
-) -> tuple[State, Array, Array, Array]:
+    env: GridworldEnvironment, world: World, start: Start, key: PRNGKeyArray, length: int
+) -> tuple[Start, Array, Array, Array]:
     """Play random actions for a while; everything an agent would learn from is computed."""
-    num_agents = state.level.shape[0]
-    key_action, key_chance = jax.random.split(key)
+    num_agents = start.level.shape[0]
+    key_action, key_start = jax.random.split(key)
     actions = jax.random.randint(key_action, (length, num_agents), 0, env.num_actions)
-    chance = jax.random.bits(key_chance, (length, num_agents, 2))
-    restart = next_level(env, uniform(world.start.shape[0]))
+    bits = jax.random.bits(key_start, (length, num_agents, 2))
+    chooses = next_level(uniform(env.num_levels(world)))
 
-    def one(state: State, action: Array, chance: Array) -> Any:  # noqa: ANN401
-        return play_on(env, world, state, action, restart=restart, chance=chance)
-
-    def step(state: State, drawn: tuple[Array, Array]) -> tuple[State, tuple[Array, Array, Array]]:
-        played = jax.vmap(one)(state, *drawn)
+    def step(
+        now: tuple[Start, State], drawn: tuple[Array, Array]
+    ) -> tuple[tuple[Start, State], tuple[Array, Array, Array]]:
+        action, bits_t = drawn
+        played = play_on(env, world, *now, action, next_start=chooses, bits=bits_t)
         ended = played.terminated | played.truncated
-        return played.state, (played.view.image, played.reward, ended)
+        return (played.start, played.state), (played.observation.image, played.reward, ended)
 
-    after, (images, rewards, ended) = jax.lax.scan(step, state, (actions, chance))
+    first = (start, begin(env, world, start))
+    (after, _), (images, rewards, ended) = jax.lax.scan(step, first, (actions, bits))
     return after, images, rewards, ended
 
 
 def time_ours(dataset: LevelDataset, batch: int, *, repeats: int, seed: int) -> float:
     """Steps a second of all agents together."""
-    env = Gridworld()
+    env = GridworldEnvironment()
     world = env.prepare(dataset.levels)
     levels = jnp.arange(batch) % len(dataset)
-    chance = jax.random.bits(jax.random.key(seed), (batch,))
-    state = jax.vmap(partial(_begin, env, world))(levels, chance)
+    start = Start(levels, jax.random.bits(jax.random.key(seed), (batch,)))
     length = STEPS_PER_RUN // batch
     times: list[float] = []
     for repeat in range(repeats + 1):  # the first run compiles
         begun = time.perf_counter()
-        jax.block_until_ready(random_play(env, world, state, jax.random.key(repeat), length))
+        jax.block_until_ready(random_play(env, world, start, jax.random.key(repeat), length))
         times.append(time.perf_counter() - begun)
     return batch * length / statistics.median(times[1:])
-
-
-def _begin(env: Gridworld, world: World, level: Array, chance: Array) -> State:
-    return env.begin(world, level, chance=chance)
 
 
 def time_minigrid(dataset: LevelDataset, count: int, *, seed: int) -> float:

@@ -10,6 +10,7 @@ from dred.benchmarks.show import number, print_table
 from dred.benchmarks.updates import NUM_ENVS, Bench
 from dred.compute import use_devices
 from dred.presets import METHODS, train_config
+from dred.tasks.gridworld.task import GRIDWORLD
 
 
 def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:
@@ -45,7 +46,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
 
 def measured_share(seconds: dict[str, float], per_update: float) -> dict[str, float]:
     """Seconds of each measurement, and all as a share of training at the usual intervals."""
-    config = train_config("plr", "paper")
+    config = train_config("plr", "paper", GRIDWORLD.budgets)
     evaluation = 2 * seconds["train or test"] + seconds["drawn"] + seconds["levels"]
     cost = evaluation / config.evaluate_every + seconds["probe"] / config.probe_every
     return {**seconds, "share": cost / per_update}

@@ -26,17 +26,21 @@ from dred.compute import use_devices
 from dred.config import PPOConfig, TrainConfig
 from dred.devices import most_devices
 from dred.presets import train_config
+from dred.tasks.gridworld.task import GRIDWORLD
 
 # The preset `laptop` before segments, minibatches and several devices.
 FORMER_LAPTOP = PPOConfig(
-    learning_rate=1e-3, final_learning_rate=0.05, entropy_coefficient=0.01, bootstrap=True
+    learning_rate=1e-3, final_lr_fraction=0.05, entropy_coefficient=0.01, bootstrap=True
 )
 
 
 def settings(method: str) -> dict[str, TrainConfig]:
     """What is measured: four presets, and what one of them was."""
-    presets = {name: train_config(method, name) for name in ("paper", "laptop", "demo", "smoke")}
-    former = replace(presets["laptop"], ppo=FORMER_LAPTOP)
+    presets = {
+        name: train_config(method, name, GRIDWORLD.budgets)
+        for name in ("paper", "laptop", "demo", "smoke")
+    }
+    former = replace(presets["laptop"], ppo=FORMER_LAPTOP, agent=presets["paper"].agent)
     return presets | {"laptop, formerly": former}
 
 
@@ -93,7 +97,7 @@ def calls_for(
     }
     for call in calls.values():
         jax.block_until_ready(call())
-    return learning_flops(config.ppo, state.learner.network), calls
+    return learning_flops(config.ppo, state.learner.agent), calls
 
 
 def row_of(
@@ -105,7 +109,7 @@ def row_of(
     return {
         "preset": name.rpartition(" ")[0],
         "devices": config.devices,
-        "hidden_size": config.ppo.hidden_size,
+        "hidden_size": config.agent.hidden_size,
         "learning": f"{config.ppo.epochs} × {config.ppo.num_minibatches}",
         "segment_length": config.ppo.segment_length or config.ppo.num_steps,
         "transitions_per_second": config.ppo.transitions_per_update / update,

@@ -12,10 +12,10 @@ from jaxtyping import Array, Float, UInt8
 from dred.agents.ppo import in_pieces
 from dred.benchmarks.clock import medians
 from dred.benchmarks.show import print_table
-from dred.presets import procgen_config
 from dred.tasks.procgen.convolution import convolve_plainly, pool_plainly
 from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
 from dred.tasks.procgen.play import choose, play
+from dred.tasks.procgen.presets import procgen_config
 from dred.tasks.procgen.resnet import Convolution, ResNet, new_resnet
 from dred.tasks.procgen.state import new_setup, new_state
 from dred.tasks.procgen.update import draw_levels, draw_watched_levels, look_at, score_and_learn
@@ -51,7 +51,7 @@ def gradient_by(
     """The gradient of anything that needs all of the network's, so many images at once."""
 
     def loss(network: ResNet, image: Array) -> Array:
-        judged = network.judge(features(network, image))
+        judged = network.heads(features(network, image))
         return (judged.logits**2).mean() + (judged.value**2).mean()
 
     def gradient(network: ResNet, images: Array) -> ResNet:
@@ -77,7 +77,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
         for row in actions:
             envs.step(row, lambda slots: slots)
 
-    piece = procgen_config(GAME, "uniform", "paper").ppo.cpu_piece
+    piece = procgen_config(GAME, "uniform", "paper").ppo.cpu_microbatch_size
     fast, plain = gradient_by(ResNet.features, piece), gradient_by(features_plainly, 0)
     calls: dict[str, Callable[[], Any]] = {
         "steps": steps,
@@ -109,7 +109,7 @@ def parts_of_an_update(key: Array, *, repeats: int) -> dict[str, object]:
     watched.reset_to(np.arange(2 * config.watch_envs))
     levels = np.asarray(draw_levels(state, setup, key=key))
     others = np.asarray(draw_watched_levels(config, key=key))
-    network = state.learner.network
+    network = state.learner.agent
     played = play(network, envs, levels, key=key)
     seen = play(network, watched, others, key=key, keep_images=False)
     calls: dict[str, Callable[[], Any]] = {

@@ -16,21 +16,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dred.agents.network import ActorCritic
 from dred.agents.ppo import estimate_advantages, learn
+from dred.agents.protocol import Agent
 from dred.benchmarks.clock import medians
 from dred.config import PPOConfig, TrainConfig
 from dred.devices import placed
-from dred.presets import METHODS, VAES, train_config
-from dred.tasks.gridworld.generators import GENERATORS, Given, Material
-from dred.tasks.gridworld.generators.models import model_for, needs_fitted
+from dred.generation import models_for, needs_fitted, settings_of
+from dred.presets import METHODS, train_config
+from dred.task import GeneratorInput, RunContext
 from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
 from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels import make
 from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.presets import VAES
+from dred.tasks.gridworld.task import GRIDWORLD
 from dred.tasks.gridworld.view import prepare
 from dred.training.measure import information_about, returns_drawn, returns_in
-from dred.training.phases import LEARN_ON
+from dred.training.phases import ROLLOUTS
 from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key
 from dred.training.update import update
 from dred.training.watch import describe_buffers, weigh
@@ -42,18 +44,14 @@ UPDATES = 4  # in one compiled call, as in training
 FORWARD_AND_BACKWARD = 3  # the backward pass takes two products for each of the forward pass
 
 
-def learning_flops(config: PPOConfig, network: ActorCritic) -> float:
+def learning_flops(config: PPOConfig, agent: Agent) -> float:
     """Floating-point operations of the matrix products in one time of learning."""
-    layers = (network.actor_hidden, network.actor, network.critic_hidden, network.critic)
-    weights = [layer.weight for layer in layers]
-    weights += [network.lstm.input_weight, network.lstm.recurrent_weight]
-    each = 2 * (network.encoder.products + sum(weight.size for weight in weights))
-    return each * config.transitions_per_update * config.epochs * FORWARD_AND_BACKWARD
+    return 2 * agent.products * config.transitions_per_update * config.epochs * FORWARD_AND_BACKWARD
 
 
-def play_once(state: TrainState, given: Given, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
+def play_once(state: TrainState, context: RunContext, key: jax.Array, setup: Setup) -> Any:  # noqa: ANN401
     """The rollout of one update, scored."""
-    return LEARN_ON[setup.config.method.learn_on](state, given=given, setup=setup, key=key)
+    return ROLLOUTS[setup.config.method.learn_on](state, context=context, setup=setup, key=key)
 
 
 def learn_once(state: TrainState, rollout: Any, key: jax.Array, setup: Setup) -> TrainState:  # noqa: ANN401
@@ -81,7 +79,7 @@ def several(
 
 def make_step(setup: Setup) -> Callable[[TrainState, Any, jax.Array], TrainState]:
     """Several updates in one compiled call."""
-    return several(lambda state, given, key: update(state, given=given, setup=setup, key=key)[0])
+    return several(lambda state, given, key: update(state, context=given, setup=setup, key=key)[0])
 
 
 def tried_levels(state: TrainState) -> int:
@@ -115,26 +113,27 @@ class Bench:
         self.matrix = jax.random.normal(jax.random.key(0), (PRODUCT, PRODUCT))
         self.product = jax.jit(jnp.matmul)
 
-    def given(self, method: str) -> Given:
+    def given(self, method: str) -> RunContext:
         """What a method is given. The model need not be fitted to be timed."""
         config = METHODS[method]
-        if not needs_fitted(config):
-            return Given(self.dataset, model_for(config, self.levels, None))
+        if not needs_fitted(config, GRIDWORLD):
+            return RunContext(self.dataset, models_for(config, GRIDWORLD, self.levels, None))
         cells = self.levels.shape[0] * self.levels.shape[1]
         vae = VAES["default"]
         model = LevelVAE(vae, cells, key=self.key)
-        return Given(self.dataset, FittedVAE(model, vae, self.levels).space)
+        return RunContext(self.dataset, {"vae": FittedVAE(model, vae, self.levels).space})
 
     def generating(self, *, repeats: int) -> dict[str, float]:
         """Making as many levels as there are agents, by each generator."""
         method = METHODS["vae-dred"]
         parents = jax.tree.map(lambda leaf: leaf[:NUM_ENVS], self.dataset)
         calls: dict[str, Callable[[], Any]] = {}
-        for name, make_levels in GENERATORS.items():
+        for name, one in GRIDWORLD.generators.items():
             given = self.given({"vae": "vae-dred", "resample": "resample-dred"}.get(name, "plr"))
+            settings = settings_of(method, name, one)
             compiled = jax.jit(
-                lambda given, key, make_levels=make_levels: make_levels(
-                    Material(given, parents), method, key
+                lambda given, key, one=one, name=name, settings=settings: one.propose(
+                    GeneratorInput(given.dataset, parents, given.models.get(name)), settings, key
                 )
             )
             calls[name] = partial(compiled, given, self.key)
@@ -142,7 +141,7 @@ class Bench:
 
     def measuring(self, method: str, *, repeats: int) -> dict[str, float]:
         """All that is measured at an evaluation, and what the probe measures, by part."""
-        setup, state = self.start(train_config(method, "paper"))
+        setup, state = self.start(train_config(method, "paper", GRIDWORLD.budgets))
         states = jax.tree.map(lambda leaf: leaf[None], filled(state, self.dataset))
         keys = self.key[None]
         world = setup.environment.prepare(self.levels.levels)
@@ -160,12 +159,12 @@ class Bench:
 
     def start(self, config: TrainConfig) -> tuple[Setup, TrainState]:
         """A run at its beginning."""
-        setup = new_setup(config)
+        setup = new_setup(config, GRIDWORLD)
         return setup, placed(new_state(setup, self.dataset, key=self.key), setup.mesh)
 
     def parts(self, *, repeats: int) -> dict[str, Any]:
         """Playing and learning of `uniform`, each on its own, and the machine's product."""
-        config = train_config("uniform", "paper")
+        config = train_config("uniform", "paper", GRIDWORLD.budgets)
         setup, state = self.start(config)
         playing = jax.jit(partial(play_once, setup=setup))
         learning = several(partial(learn_once, setup=setup))
@@ -180,7 +179,7 @@ class Bench:
         ppo = setup.config.ppo
         learned = median["learning"] / UPDATES
         rate = 2 * PRODUCT**3 / median["product"]
-        flops = learning_flops(ppo, state.learner.network)
+        flops = learning_flops(ppo, state.learner.agent)
         return {
             "seconds_playing": median["playing"],
             "seconds_learning": learned,
@@ -191,7 +190,7 @@ class Bench:
 
     def method(self, method: str, parts: dict[str, Any], *, repeats: int) -> dict[str, Any]:
         """Updates of a method once its buffer is filled as far as it has to be."""
-        setup, state = self.start(train_config(method, "paper"))
+        setup, state = self.start(train_config(method, "paper", GRIDWORLD.budgets))
         updating, given = make_step(setup), self.given(method)
         begun = time.perf_counter()
         state = jax.block_until_ready(updating(state, given, self.key))
@@ -224,9 +223,11 @@ class Bench:
         """Updates with a small and a large buffer, both full, in turns."""
         calls: dict[str, Callable[[], Any]] = {}
         for capacity in CAPACITIES:
-            config = train_config("accel", "paper")
-            config = replace(config, method=replace(config.method, capacity=capacity, replay=1.0))
-            setup = new_setup(config)
+            config = train_config("accel", "paper", GRIDWORLD.budgets)
+            config = replace(
+                config, method=replace(config.method, capacity=capacity, replay_prob=1.0)
+            )
+            setup = new_setup(config, GRIDWORLD)
             state = filled(new_state(setup, self.dataset, key=self.key), self.dataset)
             calls[str(capacity)] = going_on(make_step(setup), state, self.given("accel"), self.key)
         median = medians(calls, repeats)

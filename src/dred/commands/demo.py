@@ -35,10 +35,10 @@ class Demo:
         """All stages; what is there already is not done again."""
         from dred.compute import keep_compiled_programs
         from dred.config import check_seed
-        from dred.presets import BUDGETS
+        from dred.tasks.gridworld.presets import GRIDWORLD_BUDGETS
 
         check_seed(self.seed)
-        lookup(BUDGETS, self.preset, what="preset")
+        lookup(GRIDWORLD_BUDGETS, self.preset, what="preset")
         keep_compiled_programs()
         self._claim()
         begun = time.monotonic()
@@ -112,7 +112,7 @@ class Demo:
                 preset=self.preset,
                 seed=self.seed,
             ).run()
-        elif open_run(path).facts["status"] != "finished":
+        elif open_run(path).record.status != "finished":
             Resume(path).run()
 
     def _evaluate(self) -> None:

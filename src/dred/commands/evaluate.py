@@ -9,9 +9,9 @@ import tyro
 from dred.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dred.evaluation.suites import Task
+    from dred.evaluation.suites import EvaluationConfig
     from dred.runs import Run
-    from dred.tasks.gridworld.levels import LevelDataset
+    from dred.task import LevelSet
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Evaluate:
     episodes: int = 1
     """Episodes in each level."""
     greedy: bool = False
-    """Take the likeliest action always, instead of drawing actions from the policy."""
+    """Take the most probable action always, instead of drawing actions from the policy."""
     over_training: bool = False
     """Evaluate the policies that the run kept while it trained, at powers of two and every tenth of
     its updates, for curves in a report; instead of just the newest."""
@@ -62,24 +62,24 @@ class Evaluate:
         if self.gaps:
             self._gaps(run)
 
-    def _newest(self, run: "Run", sets: "dict[str, LevelDataset]") -> list[str]:
+    def _newest(self, run: "Run", sets: "dict[str, LevelSet]") -> list[str]:
         from dred import progress
         from dred.evaluation.suites import evaluate_run
         from dred.training.saved import newest_update, policies_of
 
-        networks, update = policies_of(run), newest_update(run)
+        agents, update = policies_of(run), newest_update(run)
         lines: list[str] = []
         with progress.bar("evaluating", self._total(run, sets), unit="levels") as advance:
             for name, levels in sets.items():
-                task = self._task(levels, update)
-                found = evaluate_run(run, networks, levels, name, task, advance=advance)
+                config = self._config(levels, update)
+                found = evaluate_run(run, agents, levels, name, config, advance=advance)
                 lines.append(
                     f"{name}: {found.solved.mean():.1%} of {len(levels)} levels solved, mean "
                     f"return {found.returned.mean():.3f}, {run.path / 'evaluation' / name}.csv"
                 )
         return lines
 
-    def _over_training(self, run: "Run", sets: "dict[str, LevelDataset]") -> list[str]:
+    def _over_training(self, run: "Run", sets: "dict[str, LevelSet]") -> list[str]:
         from dred import progress
         from dred.evaluation.suites import over_training_in
         from dred.training.over_training import evaluate_over_training
@@ -87,7 +87,7 @@ class Evaluate:
 
         total = self._total(run, sets) * len(kept_updates(run))
         with progress.bar("evaluating", total, unit="levels") as advance:
-            found = evaluate_over_training(run, sets, self._task, advance=advance)
+            found = evaluate_over_training(run, sets, self._config, advance=advance)
         return [
             f"{name}: "
             + ", ".join(
@@ -97,21 +97,19 @@ class Evaluate:
             for name, curve in found.items()
         ]
 
-    def _total(self, run: "Run", sets: "dict[str, LevelDataset]") -> int:
+    def _total(self, run: "Run", sets: "dict[str, LevelSet]") -> int:
         return sum(len(levels) for levels in sets.values()) * len(run.seeds) * self.episodes
 
-    def _task(self, levels: "LevelDataset", update: int) -> "Task":
-        from dred.evaluation.suites import Task
+    def _config(self, levels: "LevelSet", update: int) -> "EvaluationConfig":
+        from dred.evaluation.suites import EvaluationConfig
 
-        return Task(levels.digest, update, self.episodes, self.seed, self.greedy)
+        return EvaluationConfig(levels.digest, update, self.episodes, self.seed, self.greedy)
 
-    def _sets(self, run: "Run") -> "dict[str, LevelDataset]":
-        from dred.evaluation.suites import paper_suite
-        from dred.tasks.gridworld.levels import load
-
-        if self.suite == (Path("paper"),):
-            return paper_suite(run.levels("train"))
-        sets = {path.stem: load(path) for path in self.suite}
+    def _sets(self, run: "Run") -> "dict[str, LevelSet]":
+        named = [run.task.suites[str(path)] for path in self.suite if str(path) in run.task.suites]
+        if named and len(self.suite) == 1:
+            return dict(named[0].make(run.levels("train")))
+        sets = {path.stem: run.task.level_format.load(path) for path in self.suite}
         if len(sets) != len(self.suite):
             raise ConfigError("Two of the sets have the same file name; rename one.")
         return sets
@@ -119,13 +117,18 @@ class Evaluate:
     def _gaps(self, run: "Run") -> None:
         from dred.training.after import measure_run
 
-        held_out = run.levels("test") if "test" in run.facts["levels"] else None
+        held_out = run.levels("test") if "test" in run.record.levels else None
         for row in measure_run(run, run.levels("train"), held_out, seed=self.seed):
             gap = f"GenGap {row['gen_gap']:.3f}, " if "gen_gap" in row else ""
+            shift = (
+                f", Jensen–Shannon distance {row['jsd_distance']:.3f}"
+                if "jsd_distance" in row
+                else ""
+            )
             print(
                 f"seed {row['seed']}: {gap}bound on it from estimated I(L; b), D = 2: "
-                f"{row['gen_gap_bound']:.3f}; ShiftGap {row['shift_gap']:.3f}, Jensen–Shannon "
-                f"distance {row['jsd_distance']:.3f}, both under P_Λ averaged over "
+                f"{row['gen_gap_bound']:.3f}; ShiftGap {row['shift_gap']:.3f}{shift}, under P_Λ "
+                f"averaged over "
                 f"{run.config.average_window} updates, {row['effective_levels_averaged']:.1f} "
                 f"effective levels; estimated I(L; b) {row['mutual_information_unfloored']:.2f} "
                 f"nats, {row['probe_accuracy']:.1%} of levels guessed"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jaxtyping import PRNGKeyArray
 
-    from dred.config import VAEConfig
+    from dred.tasks.gridworld.config import VAEConfig
     from dred.tasks.gridworld.generators.vae.fit import Fitting
     from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
     from dred.tasks.gridworld.generators.vae.folder import FitFolder
@@ -62,12 +62,12 @@ class Fit:
         import jax
 
         from dred.compute import keep_compiled_programs
-        from dred.presets import VAES
         from dred.reports.figures import fit_curves
         from dred.tasks.gridworld.generators.vae.fit import begin
         from dred.tasks.gridworld.generators.vae.fitted import load as load_generator
         from dred.tasks.gridworld.generators.vae.folder import FitFolder
         from dred.tasks.gridworld.levels import load
+        from dred.tasks.gridworld.presets import VAES
 
         config = lookup(VAES, self.preset, what="preset")
         if self.epochs is not None:

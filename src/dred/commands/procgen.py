@@ -63,9 +63,9 @@ class TrainProcgen:
         """Train from the beginning."""
         from dred.config import check_seed
         from dred.errors import lookup
-        from dred.presets import procgen_config
-        from dred.runs import create_run
+        from dred.run_folder import create_run
         from dred.studies.grid import from_words, with_variant
+        from dred.tasks.procgen.presets import procgen_config
         from dred.tasks.procgen.simulator import GAMES, need_procgen
 
         lookup({name: name for name in GAMES}, self.game, what="Procgen game")
@@ -79,7 +79,10 @@ class TrainProcgen:
         config = with_variant(config, from_words(chain(*self.changes)), where="--set")
         need_procgen()
         seeds = (check_seed(self.seed),)
-        run = create_run(self.out, config=config, seeds=seeds, levels={}, command=sys.argv)
+        name = f"procgen/{self.game}"
+        run = create_run(
+            self.out, task=name, config=config, seeds=seeds, levels={}, command=sys.argv
+        )
         carry_on(run)
 
 
@@ -247,7 +250,7 @@ def carry_on(run: "Run") -> None:
     total = run.settings(ProcgenConfig).num_updates
     keep_compiled_programs()
     with held(run.path):
-        if run.facts["status"] != "finished":
+        if run.record.status != "finished":
             train_on(run)
         print(f"{run.path}: {total} updates")
         if not is_evaluated(run):

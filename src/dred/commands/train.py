@@ -1,6 +1,7 @@
 """`dred train` and `dred resume`."""
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from dred.commands.options import Changes
-from dred.errors import ConfigError, DatasetError, lookup
+from dred.errors import ConfigError
+from dred.progress import Advance
 
 if TYPE_CHECKING:
-    from dred.config import TrainConfig
-    from dred.runs import Run
-    from dred.tasks.gridworld.levels import LevelDataset
+    from dred.run_folder import RunFolder
+    from dred.training.train import Progress
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Train:
     """Train an agent and write a run folder.
 
     METHOD is one of
-      uniform   levels of the dataset, all alike
+      uniform   levels of the dataset, uniformly at random
       plr       levels of the dataset, those with a high value loss more often
       dr        new random levels all the time
       rplr      random levels, of which those that teach something are kept and replayed
@@ -45,6 +46,8 @@ class Train:
     """The dataset of levels (.npz)."""
     out: Path
     """The run folder to write. It must not exist yet."""
+    task: str = "gridworld"
+    """What kind of problem: gridworld, or one of your own, as FILE.py:NAME."""
     generator: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """A generator fitted to these levels with `dred fit`, for vae-dred."""
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -73,15 +76,13 @@ class Train:
 
     def run(self) -> None:
         """Train from the beginning."""
-        from dred.config import check_seed
         from dred.presets import train_config
-        from dred.runs import create_run
+        from dred.registry import find_task
         from dred.studies.grid import from_words, with_variant
-        from dred.tasks.gridworld.generators.models import facts_of, model_for
-        from dred.tasks.gridworld.levels import load
-        from dred.training.track import TRACKERS
+        from dred.training.begin import Inputs, begin_run, spread_out
 
-        config = train_config(self.method, self.preset)
+        task = find_task(self.task)
+        config = train_config(self.method, self.preset, task.budgets)
         if self.drift_lowers_eta and not self.drift_limit:
             raise ConfigError("--drift-lowers-eta needs a --drift-limit.")
         config = replace(
@@ -92,28 +93,17 @@ class Train:
         )
         config = with_variant(config, from_words(chain(*self.changes)), where="--set")
         config = spread_out(config, config.devices if self.devices is None else self.devices)
-        seeds = tuple(check_seed(seed) for seed in self.seeds or (self.seed,))
-        if len(set(seeds)) != len(seeds):
-            raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
-        paths = {"train": self.levels, **({"test": self.held_out} if self.held_out else {})}
-        sets = {name: load(path) for name, path in paths.items()}
-        check_sizes(sets)
-        model = model_for(config.method, sets["train"], self.generator)
-        if self.track is not None:
-            lookup(TRACKERS, self.track, what="tracker")
-        run = create_run(
+        run = begin_run(
             self.out,
-            config=config,
-            seeds=seeds,
-            levels={
-                name: {"path": str(path.resolve()), "digest": sets[name].digest}
-                for name, path in paths.items()
-            },
-            generator=None if self.generator is None else facts_of(self.generator),
+            config,
+            Inputs(self.levels, self.held_out, self.generator),
+            task=task,
+            task_name=self.task,
+            seeds=self.seeds or (self.seed,),
             command=sys.argv,
             track=self.track,
         )
-        carry_on(run, sets, model)
+        carry_on(run)
 
 
 @dataclass(frozen=True)
@@ -131,90 +121,43 @@ class Resume:
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
-        from dred.compute import use_devices
         from dred.runs import open_run
-        from dred.tasks.gridworld.generators.models import facts_of, model_for
 
-        run = open_run(self.path)
-        use_devices(run.config.devices)
-        sets = {name: run.levels(name) for name in run.facts["levels"]}
-        noted = run.facts.get("generator") or {}
-        path = Path(noted["path"]) if noted else None
-        model = model_for(run.config.method, sets["train"], path)
-        if path is not None and facts_of(path) != noted:
-            raise DatasetError(
-                f"{path} has changed since {self.path} began. Put the old generator back, or start "
-                "a new run."
-            )
-        carry_on(run, sets, model)
+        carry_on(open_run(self.path))
 
 
-def spread_out(config: "TrainConfig", devices: int) -> "TrainConfig":
-    """The settings for so many devices, 0 for as many as agents can be shared out to equally."""
-    from dred.compute import use_devices
-    from dred.devices import most_devices
-
-    if devices < 0:
-        raise ConfigError(f"--devices (={devices}) must be 0, for all there are, or more.")
-    available = use_devices(devices)
-    return replace(config, devices=devices or most_devices(config.ppo, available))
-
-
-def check_sizes(sets: "dict[str, LevelDataset]") -> None:
-    """Stop at sets of different sizes."""
-    sizes = {dataset.shape for dataset in sets.values()}
-    if len(sizes) > 1:
-        raise DatasetError(f"All levels of a run must have one size; these have {sorted(sizes)}.")
-
-
-def carry_on(run: "Run", sets: "dict[str, LevelDataset]", model: object) -> None:
-    """Train a run from where it is, with a progress bar; no other process may do so meanwhile."""
-    from dred.files import held
-
-    with held(run.path):
-        train_on(run, sets, model)
-
-
-def train_on(run: "Run", sets: "dict[str, LevelDataset]", model: object) -> None:
-    """The same, once nobody else can."""
+def carry_on(run: "RunFolder") -> None:
+    """Train a run from where it is, with a progress bar."""
     from dred import progress
-    from dred.compute import keep_compiled_programs
-    from dred.training.track import tracker
-    from dred.training.train import Progress, Trainer
+    from dred.training.begin import train_run
 
-    keep_compiled_programs()
-    told = run.facts.get("track")
-    track = tracker(told, run) if told else lambda rows: None
-    trainer = Trainer(run, sets["train"], sets.get("test"), model=model, track=track)
-    trainer.restore()
-    total, done = trainer.config.num_updates, trainer.num_updates
-    if done >= total:
-        print(f"{run.path} is finished: {total} updates")
-        return
-    run.note(status="running")
-    try:
-        with progress.bar(str(run.path), total, unit="updates", done=done) as advance:
-            last = done
+    total = run.config.num_updates
+    with ExitStack() as stack:
+        done = total
+        advance: Advance = lambda amount, note="": None  # noqa: E731  (until there is a bar)
 
-            def tell(now: Progress) -> None:
-                nonlocal last
-                advance(
-                    now.num_updates - last,
-                    note=f"{now.solved_rate:.0%} solved, {now.transitions_per_second:,.0f} steps/s",
+        def begin(updates: int, wanted: int) -> None:
+            nonlocal done, advance
+            done = updates
+            if done < wanted:
+                bar = progress.bar(str(run.path), wanted, unit="updates", done=done)
+                advance = stack.enter_context(bar)
+
+        def tell(now: "Progress") -> None:
+            nonlocal done
+            rate = f"{now.transitions_per_second:,.0f} steps/s"
+            advance(now.num_updates - done, note=f"{now.solved_rate:.0%} solved, {rate}")
+            done = now.num_updates
+            tested = now.test_solved_rate
+            if tested is not None or done == total:
+                held_out = "" if tested is None else f"{tested:.1%} held out, "
+                print(
+                    f"update {done}: {now.solved_rate:.1%} solved in training, {held_out}{rate}",
+                    flush=True,
                 )
-                last = now.num_updates
-                tested = (
-                    "" if now.test_solved_rate is None else f"{now.test_solved_rate:.1%} held out"
-                )
-                if tested or now.num_updates == total:
-                    print(
-                        f"update {now.num_updates}: {now.solved_rate:.1%} solved in training, "
-                        f"{tested + ', ' if tested else ''}"
-                        f"{now.transitions_per_second:,.0f} steps/s",
-                        flush=True,
-                    )
 
-            trainer.train(tell=tell)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"Saved. Continue with: dred resume {run.path}") from None
+        try:
+            train_run(run, begun=begin, tell=tell)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"Saved. Continue with: dred resume {run.path}") from None
     print(f"{run.path}: {total} updates")

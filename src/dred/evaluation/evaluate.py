@@ -8,23 +8,21 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.categorical import gumbel_noise, sample
-from dred.agents.episodes import choose
-from dred.agents.lstm import Memory
-from dred.agents.network import ActorCritic
+from dred.agents.episodes import Start, begin, where
+from dred.agents.protocol import Agent
 from dred.environment import Environment
 
 
 class Episodes(eqx.Module):
     """How one episode in each level went."""
 
-    solved: Bool[Array, " level"]  # it got a reward
     returned: Float[Array, " level"]  # the sum of its rewards
     steps: Int[Array, " level"]
 
 
 class _Playing(eqx.Module):
     state: Any
-    memory: Memory
+    memory: Any
     over: Bool[Array, " level"]
     returned: Float[Array, " level"]
     steps: Int[Array, " level"]
@@ -32,7 +30,7 @@ class _Playing(eqx.Module):
 
 
 def evaluate(
-    network: ActorCritic,
+    agent: Agent,
     environment: Environment[Any, Any, Any, Any],
     world: Any,  # noqa: ANN401  (any environment's)
     levels: Int[Array, " level"],
@@ -42,45 +40,42 @@ def evaluate(
 ) -> Episodes:
     """One episode in each of these levels of a world, all side by side.
 
-    Actions are sampled from the policy, or the likeliest ones.
+    Actions are sampled from the policy, or the most probable ones.
     """
     count = len(levels)
     key_begin, key_act = jax.random.split(key)
-    chance = jax.random.bits(key_begin, (count,))
-    state = jax.vmap(lambda level, bits: environment.begin(world, level, chance=bits))(
-        levels, chance
-    )
+    start = Start(levels, jax.random.bits(key_begin, (count,)))
 
     def go_on(now: _Playing) -> Bool[Array, ""]:
         return ~jnp.all(now.over)
 
     def step(now: _Playing) -> _Playing:
-        view = jax.vmap(lambda one: environment.look(world, one))(now.state)
-        memory, judged = network.step(now.memory, view)
-        noise = gumbel_noise(judged.logits.shape, key=jax.random.fold_in(key_act, now.time))
-        action = sample(judged.logits, noise * (0.0 if greedy else 1.0))
-        moves = jax.vmap(lambda one, a: environment.move(world, one, a))(now.state, action)
-        ended = moves.terminated | moves.truncated
+        seen = jax.vmap(lambda one: environment.observe(world, one))(now.state)
+        memory, output = agent.step(now.memory, seen)
+        noise = gumbel_noise(output.logits.shape, key=jax.random.fold_in(key_act, now.time))
+        action = sample(output.logits, noise * (0.0 if greedy else 1.0))
+        after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
+        ended = after.terminated | after.truncated
         return _Playing(
-            state=jax.vmap(choose)(now.over, now.state, moves.state),
+            state=where(now.over, now.state, after.state),
             memory=memory,
             over=now.over | ended,
-            returned=now.returned + jnp.where(now.over, 0.0, moves.reward),
+            returned=now.returned + jnp.where(now.over, 0.0, after.reward),
             steps=now.steps + jnp.where(now.over, 0, 1),
             time=now.time + 1,
         )
 
     nothing = jnp.zeros(count)
-    start = _Playing(
-        state=state,
-        memory=network.lstm.empty(count),
+    first = _Playing(
+        state=begin(environment, world, start),
+        memory=agent.initial_memory(count),
         over=jnp.zeros(count, jnp.bool_),
         returned=nothing,
         steps=jnp.zeros(count, jnp.int32),
         time=jnp.zeros((), jnp.int32),
     )
-    end = jax.lax.while_loop(go_on, step, start)
-    return Episodes(end.returned > 0, end.returned, end.steps)
+    end = jax.lax.while_loop(go_on, step, first)
+    return Episodes(end.returned, end.steps)
 
 
 evaluate_compiled = eqx.filter_jit(evaluate)

@@ -8,7 +8,7 @@
 I(L; b) is estimated by a classifier, from below, so the bound computed from the estimate is itself
 an estimate: a GenGap may be larger than it.
 
-The shift itself, the Jensen–Shannon distance, is in `dred.tasks.gridworld.levels.shift`.
+The shift itself, the Jensen–Shannon distance, is in `dred.evaluation.shift`.
 """
 
 from typing import Any
@@ -18,13 +18,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from dred.agents.network import ActorCritic
-from dred.agents.play import play
+from dred.agents.episodes import Start, same_level
 from dred.agents.probe import Examples, Information, information
+from dred.agents.protocol import Agent
+from dred.agents.rollout import roll_out
 from dred.config import ProbeConfig
 from dred.environment import Environment
-
-LARGEST_VALUE = 1.0  # a return lies between 0 and 1
 
 
 def gen_gap(train: Float[Array, "*level"], test: Float[Array, "*other"]) -> Float[Array, ""]:
@@ -42,7 +41,7 @@ def shift_gap(
 
 
 def gap_bound(
-    nats: Float[Array, "*agent"] | float, num_levels: int, largest_value: float = LARGEST_VALUE
+    nats: Float[Array, "*agent"] | float, num_levels: int, largest_value: float = 1.0
 ) -> Float[Array, "*agent"]:
     """The largest GenGap that so much information about the level would allow: √(2 D² I / |L|).
 
@@ -52,7 +51,7 @@ def gap_bound(
 
 
 def level_information(
-    network: ActorCritic,
+    agent: Agent,
     environment: Environment[Any, Any, Any, Any],
     world: Any,  # noqa: ANN401  (any environment's)
     levels: Int[Array, " level"],
@@ -60,20 +59,20 @@ def level_information(
     *,
     key: PRNGKeyArray,
 ) -> Information:
-    """I(L; b) for levels that are equally likely, b being the output of the agent's LSTM.
+    """I(L; b) for levels that are equally likely, b being the agent's representation.
 
     The agent plays each level for the same number of steps, three times: for a classifier to be
     fitted to, for its settings to be chosen by, and for it to be judged by.
     """
     *keys, key_fit = jax.random.split(key, 4)
     fit, choose, judge = (
-        examples(network, environment, world, levels, config, key=key) for key in keys
+        examples(agent, environment, world, levels, config, key=key) for key in keys
     )
     return information(fit, choose, judge, levels.shape[0], config, key=key_fit)
 
 
 def examples(
-    network: ActorCritic,
+    agent: Agent,
     environment: Environment[Any, Any, Any, Any],
     world: Any,  # noqa: ANN401  (any environment's)
     levels: Int[Array, " level"],
@@ -86,24 +85,18 @@ def examples(
     An episode that ends is followed by another in the same level, begun anew.
     """
     key_begin, key_play = jax.random.split(key)
-    chance = jax.random.bits(key_begin, levels.shape)
-    begun = jax.vmap(lambda level, bits: environment.begin(world, level, chance=bits))(
-        levels, chance
-    )
-    rollout = play(
-        network,
+    rollout = roll_out(
+        agent,
         environment,
         world,
-        begun,
+        Start(levels, jax.random.bits(key_begin, levels.shape)),
         length=config.length,
-        restart=lambda world, state, chance: environment.begin(
-            world, state.level, chance=chance[1]
-        ),
+        next_start=same_level,
         value_ends=False,
         key=key_play,
     )
-    hidden = network.lstm.over_time(network.encoder(rollout.view), rollout.begins)
-    some = jax.lax.stop_gradient(hidden[:: config.stride])
+    features = agent.representation(rollout.observation, rollout.begins)
+    some = jax.lax.stop_gradient(features[:: config.stride])
     place = jnp.broadcast_to(jnp.arange(levels.shape[0]), some.shape[:2])
     return Examples(some.reshape(-1, some.shape[-1]), place.reshape(-1))
 

@@ -19,20 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from dred.agents.network import ActorCritic
+from dred.agents.protocol import Agent
 from dred.evaluation.evaluate import evaluate_compiled
 from dred.files import write_text
-from dred.runs import Run
-from dred.tasks.gridworld.environment import Gridworld
-from dred.tasks.gridworld.levels.build import make
-from dred.tasks.gridworld.levels.dataset import LevelDataset, concatenate
+from dred.run_folder import RunFolder
+from dred.task import LevelSet, Task
 
-PAPER = ("train", "test", "edge", "hardcore")  # the sets of the suite `paper`
 HEADER = "seed,suite,level,episode,solved,return,steps"
 
 
 @dataclass(frozen=True)
-class Task:
+class EvaluationConfig:
     """What is evaluated, and how."""
 
     digest: str
@@ -44,17 +41,7 @@ class Task:
     seed: int = 0
     """Decides headings and actions, with the run and its own seed."""
     greedy: bool = False
-    """The likeliest action, instead of one drawn from the policy."""
-
-
-def paper_suite(train: LevelDataset) -> dict[str, LevelDataset]:
-    """The four sets of the paper: the levels trained on, 2048 held out, 448 edge cases, 216 large.
-
-    All but the first are made anew, which takes seconds and gives the same levels each time.
-    """
-    edge = concatenate([make(f"cave-escape-edge-{kind}") for kind in ("moss", "lava")])
-    sets = (train, make("cave-escape-test"), edge, make("cave-escape-hardcore"))
-    return dict(zip(PAPER, sets, strict=True))
+    """The most probable action, instead of one drawn from the policy."""
 
 
 class Results:
@@ -66,7 +53,7 @@ class Results:
         self.returned = np.array([float(row[5]) for row in rows])
 
 
-def noise_key(run: Run, run_seed: int, *, seed: int = 0) -> PRNGKeyArray:
+def noise_key(run: RunFolder, run_seed: int, *, seed: int = 0) -> PRNGKeyArray:
     """The key for what is left to chance when the agent of a run and its seed is evaluated.
 
     It is another one for each seed and each method, as statistics over runs take them for
@@ -77,17 +64,17 @@ def noise_key(run: Run, run_seed: int, *, seed: int = 0) -> PRNGKeyArray:
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), first), second)
 
 
-def over_training_in(run: Run) -> Path:
+def over_training_in(run: RunFolder) -> Path:
     """Where the results of policies that a run kept while it trained are, a folder for each."""
     return run.path / "evaluation" / "over-training"
 
 
 def evaluate_run(
-    run: Run,
-    networks: Sequence[ActorCritic],
-    dataset: LevelDataset,
+    run: RunFolder,
+    agents: Sequence[Agent],
+    dataset: LevelSet,
     name: str,
-    task: Task,
+    config: EvaluationConfig,
     *,
     over_training: bool = False,
     advance: Callable[[int], None] = lambda amount: None,
@@ -98,17 +85,17 @@ def evaluate_run(
     told of levels played.
     """
     levels = over_training_in(run) if over_training else run.path / "evaluation"
-    folder = levels / f"{task.update:08d}" if over_training else levels
+    folder = levels / f"{config.update:08d}" if over_training else levels
     folder.mkdir(exist_ok=True, parents=True)
     final, facts = folder / f"{name}.csv", folder / f"{name}.json"
-    told = json.dumps({**asdict(task), "run": run.fingerprint})
+    told = json.dumps({**asdict(config), "run": run.fingerprint})
     if final.exists() and facts.exists() and facts.read_text(encoding="utf-8") == told:
-        advance(len(networks) * task.episodes * len(dataset))
+        advance(len(agents) * config.episodes * len(dataset))
         return Results(final.read_text(encoding="utf-8").splitlines()[1:])
     partial = folder / f"{name}.partial"
     lines = _lines_there(partial, told, len(dataset))
     advance(len(lines))
-    for more in _lines_from(len(lines) // len(dataset), run, networks, dataset, name, task):
+    for more in _lines_from(len(lines) // len(dataset), run, agents, dataset, name, config):
         lines += more
         write_text(partial, "\n".join([told, *lines]) + "\n")
         advance(len(dataset))
@@ -122,20 +109,19 @@ def evaluate_run(
 
 def _lines_from(
     begin: int,
-    run: Run,
-    networks: Sequence[ActorCritic],
-    dataset: LevelDataset,
+    run: RunFolder,
+    agents: Sequence[Agent],
+    dataset: LevelSet,
     name: str,
-    task: Task,
+    config: EvaluationConfig,
 ) -> Generator[list[str]]:
     """The lines of one episode in every level, for each seed and episode that is still missing."""
-    environment = Gridworld()
-    world = environment.prepare(dataset.levels)
-    for number in range(begin, len(networks) * task.episodes):
-        place, episode = divmod(number, task.episodes)
-        noise = noise_key(run, run.seeds[place], seed=task.seed)
+    world = run.task.environment.prepare(dataset.levels)
+    for number in range(begin, len(agents) * config.episodes):
+        place, episode = divmod(number, config.episodes)
+        noise = noise_key(run, run.seeds[place], seed=config.seed)
         key = jax.random.fold_in(noise, episode)
-        played = _play(networks[place], environment, world, task.greedy, key)
+        played = _play(agents[place], run.task, world, config.greedy, key)
         yield [
             f"{run.seeds[place]},{name},{level},{episode},{solved:d},{returned:.6f},{steps}"
             for level, (solved, returned, steps) in enumerate(zip(*played, strict=True))
@@ -143,7 +129,7 @@ def _lines_from(
 
 
 def _lines_there(path: Path, told: str, count: int) -> list[str]:
-    """The lines of whole episodes of the same task."""
+    """The lines of whole episodes of the same evaluation."""
     try:
         first, *lines = path.read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, ValueError):
@@ -152,14 +138,16 @@ def _lines_there(path: Path, told: str, count: int) -> list[str]:
 
 
 def _play(
-    network: ActorCritic,
-    environment: Gridworld,
+    agent: Agent,
+    task: Task,
     world: Any,  # noqa: ANN401  (any environment's)
     greedy: bool,
     key: jax.Array,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    levels = jnp.arange(world.start.shape[0])
+    environment = task.environment
+    levels = jnp.arange(environment.num_levels(world))
     played = jax.device_get(
-        evaluate_compiled(network, environment, world, levels, key=key, greedy=greedy)
+        evaluate_compiled(agent, environment, world, levels, key=key, greedy=greedy)
     )
-    return np.asarray(played.solved), np.asarray(played.returned), np.asarray(played.steps)
+    solved = np.asarray(task.is_solved(played.returned))
+    return solved, np.asarray(played.returned), np.asarray(played.steps)

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from dred.agents.play import Rollout
+from dred.agents.rollout import Rollout
 from dred.config import MethodConfig
 from dred.replay.buffer import Buffer, rescore
 
@@ -30,7 +30,7 @@ class Trace(eqx.Module):
     best: Steps  # highest return ever in the step's level
     optimal: Steps  # highest return possible in the step's level
     success: Steps  # share of the level's episodes in this rollout that were solved
-    doubt: Steps  # −ln p(level) by a classifier that guesses the level; 0 if there is none
+    level_nll: Steps  # −ln p(level) by a classifier that guesses the level; 0 if there is none
     length: Steps  # steps of the step's whole episode
 
 
@@ -47,11 +47,11 @@ SCORES: dict[str, Score] = {
     "policy_entropy": lambda trace: trace.entropy,
     "true_regret": lambda trace: trace.optimal - trace.returned,
     "learnability": lambda trace: trace.success * (1.0 - trace.success),
-    "doubt": lambda trace: trace.doubt * trace.length,  # summed over the episode, not averaged
+    "level_nll": lambda trace: trace.level_nll * trace.length,  # summed over the episode
 }
 
 
-class Results(eqx.Module):
+class LevelScores(eqx.Module):
     """How a rollout went in each level. Levels that were not played have no episodes."""
 
     episodes: Int[Array, " level"]  # that are counted
@@ -64,7 +64,7 @@ class Results(eqx.Module):
     solved: Bool[Array, " level"]  # at least once
 
 
-def judge(
+def score_levels(
     rollout: Rollout[Any],
     advantage: Steps,
     *,
@@ -72,8 +72,9 @@ def judge(
     optimal: Float[Array, " level"],
     scores: tuple[str, str],
     discount: float,
-    doubt: Steps | None = None,
-) -> Results:
+    is_solved: Callable[[Array], Array],
+    level_nll: Steps | None = None,
+) -> LevelScores:
     """Score every level of a rollout's world.
 
     Episodes that the end of the rollout cuts short do not count, except in levels where no other
@@ -103,7 +104,7 @@ def judge(
     episodes = per_level(jnp.ones_like(advantage), counts)
     shown = jnp.maximum(episodes, 1.0)
     returned = over_episode(rollout.reward)
-    success = per_level(jnp.where(returned > 0, 1.0, 0.0), counts) / shown
+    success = per_level(jnp.where(is_solved(returned), 1.0, 0.0), counts) / shown
     best_now = jnp.full(num_levels, -jnp.inf).at[level].max(jnp.where(counts, returned, -jnp.inf))
     discounted = jnp.where(rollout.ended, 0.0, discount * rollout.value[1:])
     steps = (last - first + 1).astype(jnp.float32)
@@ -116,7 +117,7 @@ def judge(
         best=jnp.maximum(best, best_now)[level],
         optimal=optimal[level],
         success=success[level],
-        doubt=jnp.zeros_like(advantage) if doubt is None else doubt,
+        level_nll=jnp.zeros_like(advantage) if level_nll is None else level_nll,
         length=steps,
     )
 
@@ -124,7 +125,7 @@ def judge(
         return per_level(over_episode(value) / steps, counts) / shown
 
     primary, secondary = (of_levels(SCORES[name](trace)) for name in scores)
-    return Results(
+    return LevelScores(
         episodes=episodes.astype(jnp.int32),
         completed=completed.astype(jnp.int32),
         primary=primary,
@@ -136,7 +137,7 @@ def judge(
     )
 
 
-def is_final(results: Results, cuts: str) -> Bool[Array, " level"]:
+def is_final(results: LevelScores, cuts: str) -> Bool[Array, " level"]:
     """Where a result may replace a score.
 
     [fidelity 65] One of cut episodes alone may be a level's first score; it replaces none, unless
@@ -146,7 +147,7 @@ def is_final(results: Results, cuts: str) -> Bool[Array, " level"]:
 
 
 def record(
-    buffer: Buffer, results: Results, *, smoothing: float = 0.0, cuts: str = "first"
+    buffer: Buffer, results: LevelScores, *, smoothing: float = 0.0, cuts: str = "first"
 ) -> Buffer:
     """New scores for the slots that were played, of which old ones keep a share."""
     counts = is_final(results, cuts) | ((results.episodes > 0) & ~buffer.is_scored)

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
+import jax
 import numpy as np
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
@@ -35,6 +34,7 @@ from dred.reports.results import (
 from dred.reports.scatter import ScatterPanel, draw_scatter
 from dred.reports.table import Cell, Table
 from dred.reports.tables import Row
+from dred.task import LevelSet
 
 Advance = Callable[[int], None]
 
@@ -107,7 +107,7 @@ def compute(
     advance(1)
     played = play_all(material, episodes, seed=seed, advance=advance)
     pictures = {
-        (suite.name, one.level): picture_of(suite.levels[one.level])
+        (suite.name, one.level): picture_of(suite.levels[one.level], material.task)
         for suite in material.suites
         if suite.levels is not None
         for one in extremes
@@ -225,7 +225,8 @@ def bar_of(aggregate: str, method: str, result: Result) -> Bar:
 
 def layouts_of(suite: Suite) -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
     """Pictures of a few levels of a suite; none if its levels are not known."""
-    return () if suite.levels is None else example_layouts(suite.levels)
+    known = suite.levels is not None and suite.task is not None
+    return example_layouts(suite.levels, suite.task) if known else ()
 
 
 def solved_drawing(results: Results, suites: Sequence[Suite]) -> Drawing:
@@ -350,12 +351,13 @@ def over_training_drawing(curves: Sequence[OverTraining]) -> Drawing:
 
 def buffer_sheet(name: str, shown: Shown) -> Drawing:
     """The gallery of a buffer and its lines of descent, as a file."""
+    task = shown.training.run.task
     rows: list[tuple[str, list[Picture]]] = []
     for first in range(0, len(shown.kept), 6):
-        heading = f"{name}: likeliest levels after {shown.update} updates" if first == 0 else ""
-        rows.append((heading, [captioned(one) for one in shown.kept[first : first + 6]]))
+        heading = f"{name}: most probable levels after {shown.update} updates" if first == 0 else ""
+        rows.append((heading, [captioned(one, task) for one in shown.kept[first : first + 6]]))
     rows += [
-        (f"{name}: how no. {number_of(line[-1])} came about", [captioned(one) for one in line])
+        (f"{name}: ancestry of level {number_of(line[-1])}", [captioned(one, task) for one in line])
         for line in shown.lines
     ]
     return Drawing(f"buffer-{name}", f"Levels in the buffer of {name}.", sheet(rows))
@@ -424,24 +426,29 @@ def play_all(
     if suite is not None:
         solved = [method.scores[suite.name].solved for method in material.methods]
         numbers = telling_levels(np.concatenate(solved).mean(axis=0), count)
-    with TemporaryDirectory() as folder:
-        for method in material.methods:
-            played[method.name] = "No level file of a suite is there to play in."
-            if suite is not None and suite.levels is not None and numbers:
-                run, first, _ = method.trainings[0]
-                try:
-                    network = run.policy(first)
-                    played[method.name] = play_levels(
-                        network, suite.levels, numbers, Path(folder), seed=seed
-                    )
-                except CheckpointError as problem:
-                    played[method.name] = f"No episodes: {problem}"
-            advance(1)
+    for method in material.methods:
+        played[method.name] = "No level file of a suite is there to play in."
+        if suite is not None and suite.levels is not None and numbers:
+            run, first, _ = method.trainings[0]
+            try:
+                agent = run.policy(first)
+                played[method.name] = play_levels(
+                    agent, suite.levels, numbers, material.task, seed=seed
+                )
+            except CheckpointError as problem:
+                played[method.name] = f"No episodes: {problem}"
+        advance(1)
     return played if count else {name: "No episodes were asked for." for name in played}
 
 
 def stage_of(material: Material) -> Suite | None:
     """The suite whose levels episodes are played in: held-out ones of the usual size if there."""
     there = [suite for suite in material.suites if suite.levels is not None]
-    small = [suite for suite in there if suite.levels is not None and max(suite.levels.shape) <= 24]
+    small = [suite for suite in there if suite.levels is not None and extent(suite.levels) <= 24]
     return next((suite for suite in small if suite.name == "test"), (small or there or [None])[0])
+
+
+def extent(levels: LevelSet) -> int:
+    """The longest side of a level's arrays."""
+    leaves = jax.tree.leaves(levels.levels)
+    return max(max(leaf.shape[1:], default=1) for leaf in leaves)

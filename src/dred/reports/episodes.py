@@ -1,7 +1,6 @@
 """Agents in levels, as moving pictures."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,12 +10,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.categorical import gumbel_noise, sample
-from dred.agents.network import ActorCritic
-from dred.reports.pictures import cell_of, png_of
-from dred.tasks.gridworld.environment import Gridworld
-from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.pictures import Pose, draw_agent, save_episode
-from dred.tasks.gridworld.view import World
+from dred.agents.episodes import Start, begin
+from dred.agents.protocol import Agent
+from dred.environment import Environment
+from dred.reports.pictures import SIDE, gif_of, png_of
+from dred.task import LevelSet, Task
 
 MOST_FRAMES = 120
 
@@ -46,72 +44,96 @@ def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
 
 
 def play_levels(
-    network: ActorCritic,
-    levels: LevelDataset,
-    numbers: Sequence[int],
-    folder: Path,
-    *,
-    seed: int = 0,
+    agent: Agent, levels: LevelSet, numbers: Sequence[int], task: Task, *, seed: int = 0
 ) -> list[Episode]:
-    """One episode in each of these levels; `folder` is for files that are not kept."""
+    """One episode in each of these levels; none if the task has no pictures."""
+    pictures = task.pictures
+    if pictures is None:
+        return []
     chosen = levels[list(numbers)]
-    env = Gridworld()
-    world = env.prepare(chosen.levels)
-    poses, alive, returned = jax.device_get(
-        record(network, env, world, len(numbers), key=jax.random.key(seed))
+    world = task.environment.prepare(chosen.levels)
+    played = jax.device_get(
+        record(agent, task.environment, world, len(numbers), MOST_FRAMES, key=jax.random.key(seed))
     )
-    cell = cell_of(levels.shape)
+    solved = np.asarray(task.is_solved(played.returned))
     episodes: list[Episode] = []
     for place, number in enumerate(numbers):
-        steps = int(alive[:, place].sum())
-        path: list[Pose] = [
-            (int(row), int(column), int(heading))
-            for row, column, heading in poses[: min(steps, MOST_FRAMES) + 1, place]
-        ]
-        file = folder / "episode.gif"
-        save_episode(file, chosen[place], path, cell=cell, fps=10.0)
-        episodes.append(
-            Episode(
-                number,
-                file.read_bytes(),
-                png_of(draw_agent(chosen[place], *path[-1], cell=cell)),
-                bool(returned[place] > 0),
-                steps,
-                steps > MOST_FRAMES,
+        steps = int(played.steps[place])
+        frames = [
+            pictures.draw_state(
+                chosen[place],
+                jax.tree.map(lambda leaf, t=t, place=place: leaf[t, place], played.states),
+                size=SIDE,
             )
+            for t in range(min(steps, MOST_FRAMES) + 1)
+        ]
+        gif, still = gif_of(frames, fps=10.0), png_of(frames[-1])
+        episodes.append(
+            Episode(number, gif, still, bool(solved[place]), steps, steps > MOST_FRAMES)
         )
-        file.unlink()
     return episodes
+
+
+class Recorded(NamedTuple):
+    """A batch of episodes."""
+
+    states: Any  # leaves [frame, level, …]: before each step and after the last
+    steps: Int[Array, " level"]
+    returned: Float[Array, " level"]
+
+
+class _Now(NamedTuple):
+    state: Any
+    memory: Any
+    over: Bool[Array, " level"]
+    steps: Int[Array, " level"]
+    returned: Float[Array, " level"]
+    time: Int[Array, ""]
 
 
 @eqx.filter_jit
 def record(
-    network: ActorCritic, env: Gridworld, world: World, count: int, *, key: PRNGKeyArray
-) -> tuple[Int[Array, "frame level 3"], Bool[Array, "time level"], Float[Array, " level"]]:
-    """Poses before each step and after the last, whether each step was played, and returns."""
+    agent: Agent,
+    environment: Environment[Any, Any, Any, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    count: int,
+    frames: int,
+    *,
+    key: PRNGKeyArray,
+) -> Recorded:
+    """Play the first levels of a world to the end, and keep the states of so many steps."""
     key_begin, key_act = jax.random.split(key)
-    chance = jax.random.bits(key_begin, (count,))
-    begun = jax.vmap(lambda level, bits: env.begin(world, level, chance=bits))(
-        jnp.arange(count), chance
-    )
+    start = Start(jnp.arange(count), jax.random.bits(key_begin, (count,)))
 
-    def pose(state: Any) -> Int[Array, "level 3"]:  # noqa: ANN401  (a batch of states)
-        return jnp.stack([state.row, state.column, state.heading], axis=-1)
-
-    def step(now: Any, time: Int[Array, ""]) -> tuple[Any, Any]:  # noqa: ANN401  (a carry)
-        state, memory, over, returned = now
-        view = jax.vmap(lambda one: env.look(world, one))(state)
-        memory, judged = network.step(memory, view)
-        noise = gumbel_noise(judged.logits.shape, key=jax.random.fold_in(key_act, time))
-        moves = jax.vmap(lambda one, a: env.move(world, one, a))(
-            state, sample(judged.logits, noise)
+    def step(now: _Now) -> _Now:
+        seen = jax.vmap(lambda one: environment.observe(world, one))(now.state)
+        memory, output = agent.step(now.memory, seen)
+        noise = gumbel_noise(output.logits.shape, key=jax.random.fold_in(key_act, now.time))
+        action = sample(output.logits, noise)
+        after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
+        return _Now(
+            after.state,
+            memory,
+            now.over | after.terminated | after.truncated,
+            now.steps + jnp.where(now.over, 0, 1),
+            now.returned + jnp.where(now.over, 0.0, after.reward),
+            now.time + 1,
         )
-        returned = returned + jnp.where(over, 0.0, moves.reward)
-        ended = over | moves.terminated | moves.truncated
-        return (moves.state, memory, ended, returned), (pose(moves.state), ~over)
 
-    start = (begun, network.lstm.empty(count), jnp.zeros(count, jnp.bool_), jnp.zeros(count))
-    (_, _, _, returned), (after, played) = jax.lax.scan(
-        step, start, jnp.arange(env.time_limit(world))
+    def keep(now: _Now, _: None) -> tuple[_Now, Any]:
+        after = step(now)
+        return after, after.state
+
+    state = begin(environment, world, start)
+    first = _Now(
+        state,
+        agent.initial_memory(count),
+        jnp.zeros(count, jnp.bool_),
+        jnp.zeros(count, jnp.int32),
+        jnp.zeros(count),
+        jnp.zeros((), jnp.int32),
     )
-    return jnp.concatenate([pose(begun)[None], after]), played, returned
+    shown, kept = jax.lax.scan(keep, first, None, length=frames)
+    end = jax.lax.while_loop(lambda now: ~now.over.all(), step, shown)
+    states = jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), state, kept)
+    return Recorded(states, end.steps, end.returned)

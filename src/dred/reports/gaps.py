@@ -38,7 +38,7 @@ def evaluated_gaps(material: Material, results: Results) -> Evaluated:
 def played_its_own_levels(method: Method) -> bool:
     """Whether the suite `train` is what the method was trained on, as far as that is known."""
     played = method.scores["train"].task.get("digest")
-    given = {run.facts.get("levels", {}).get("train", {}).get("digest") for run in method.runs}
+    given = {run.record.levels["train"].digest for run in method.runs}
     return played is None or given <= {None, played}
 
 

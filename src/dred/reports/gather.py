@@ -12,9 +12,7 @@ from dred.config import TrainConfig
 from dred.errors import ConfigError, DatasetError
 from dred.reports.scores import Scores, read_evaluation, read_task
 from dred.runs import Run, open_run
-from dred.tasks.gridworld.environment import time_limit
-from dred.tasks.gridworld.levels.dataset import LevelDataset, load
-from dred.tasks.gridworld.optimal import optimal_returns
+from dred.task import LevelSet, Task
 
 # The order of the paper's tables; methods that are not in it come after these.
 ORDER = (
@@ -64,8 +62,9 @@ class Suite:
 
     name: str
     count: int
-    levels: LevelDataset | None = None  # None if its file is not known or not there
+    levels: LevelSet | None = None  # None if its file is not known or not there
     optimal: Float[np.ndarray, " level"] | None = None  # the highest possible return of each level
+    task: Task | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,13 @@ class Material:
 
     methods: tuple[Method, ...]
     suites: tuple[Suite, ...]
-    dataset: LevelDataset | None  # the training levels, if their file is there
+    dataset: LevelSet | None  # the training levels, if their file is there
     notes: tuple[str, ...]  # what readers should know
+
+    @property
+    def task(self) -> Task:
+        """What kind of problem they are about."""
+        return self.runs[0].task
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -114,12 +118,12 @@ def check_digests(runs: Sequence[Run]) -> None:
     """Stop if the same name stands for different levels in two runs."""
     first: dict[str, tuple[Run, str]] = {}
     for run in runs:
-        for name, facts in run.facts.get("levels", {}).items():
-            earlier, digest = first.setdefault(name, (run, facts["digest"]))
-            if facts["digest"] != digest:
+        for name, facts in run.record.levels.items():
+            earlier, digest = first.setdefault(name, (run, facts.digest))
+            if facts.digest != digest:
                 raise DatasetError(
                     f"The levels called {name!r} are not the same in all runs: their digest is "
-                    f"{digest[:12]}… in {earlier.path} and {facts['digest'][:12]}… in {run.path}. "
+                    f"{digest[:12]}… in {earlier.path} and {facts.digest[:12]}… in {run.path}. "
                     "Agents can be compared only if their levels were the same. Report such runs "
                     "separately, or train and evaluate them again with one set of files."
                 )
@@ -273,11 +277,12 @@ def find_suites(
             )
             suites.append(Suite(name, count))
         else:
-            suites.append(Suite(name, count, levels, optimal_of(levels)))
+            task = runs[0].task
+            suites.append(Suite(name, count, levels, optimal_of(levels, task), task))
     return tuple(suites), notes
 
 
-def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelDataset | None, str]:
+def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelSet | None, str]:
     """The levels of this name that runs were evaluated on or given, or why there are none."""
     why = "no run says where they are"
     for path, digest in dict.fromkeys(
@@ -287,7 +292,7 @@ def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelDataset | None, st
         for place in places(run, name)
     ):
         try:
-            levels = load(path)
+            levels = runs[0].task.level_format.load(path)
         except DatasetError:
             why = f"{path} is gone or damaged"
             continue
@@ -306,20 +311,22 @@ def beside_results(run: Run, name: str) -> list[tuple[Path, str]]:
 
 def given_to_train(run: Run, name: str) -> list[tuple[Path, str]]:
     """Files of this name, or listed under it, in `run.json`."""
-    listed = run.facts.get("levels", {})
+    listed = run.record.levels
     return [
-        (Path(facts["path"]), facts["digest"])
+        (Path(facts.path), facts.digest)
         for key, facts in listed.items()
-        if name in (Path(facts["path"]).stem, key)
+        if name in (Path(facts.path).stem, key)
     ]
 
 
-def optimal_of(levels: LevelDataset) -> Float[np.ndarray, " level"]:
-    """The highest return that each level allows."""
+def optimal_of(levels: LevelSet, task: Task) -> Float[np.ndarray, " level"] | None:
+    """The highest return that each level allows, if the task can tell."""
     import jax
 
-    limit = time_limit(*levels.shape)
-    best = jax.jit(lambda batch: optimal_returns(batch, limit))(levels.levels)
+    if task.optimal_returns is None:
+        return None
+    world = task.environment.prepare(levels.levels)
+    best = jax.jit(task.optimal_of)(levels.levels, world)
     return np.asarray(best, np.float64)
 
 

@@ -90,7 +90,9 @@ def second(name: str, field: str) -> Parameter:
 
 def fixed(name: str, setting: str, value: str) -> Parameter:
     """What edits do, for methods that edit, without a setting for it."""
-    return Parameter(name, setting, lambda setup: value if setup.method.after == "edits" else None)
+    return Parameter(
+        name, setting, lambda setup: value if setup.method.mutation_generator == "edits" else None
+    )
 
 
 def capacity(setup: Setup) -> object:
@@ -111,7 +113,7 @@ def mixing(setup: Setup) -> str | None:
 
 PARAMETERS = (
     plain("γ", "ppo.discount"),
-    plain("λ_GAE", "ppo.trace"),
+    plain("λ_GAE", "ppo.gae_lambda"),
     plain("PPO rollout length", "ppo.num_steps"),
     plain("PPO epochs", "ppo.epochs"),
     plain("PPO minibatches per epoch", "ppo.num_minibatches"),
@@ -128,7 +130,7 @@ PARAMETERS = (
     ),
     plain("value loss coefficient", "ppo.value_coefficient"),
     plain(SCORE, "method.primary.score"),
-    plain("Replay rate, p", "method.replay"),
+    plain("Replay rate, p", "method.replay_prob"),
     Parameter(BUFFER, "method.capacity", capacity),
     plain("Prioritisation", "method.primary.transform"),
     plain("Temperature", "method.primary.temperature"),

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from dred.errors import DatasetError
 from dred.reports.gather import Method, Training
 from dred.reports.pictures import Picture, picture_of
-from dred.tasks.gridworld.levels.dataset import LevelDataset, load
-from dred.tasks.gridworld.levels.level import Level
+from dred.task import LevelSet, Task
 
 MOST_FILES = 200  # of saved levels, in which ancestors are looked for
 
@@ -16,13 +15,13 @@ MOST_FILES = 200  # of saved levels, in which ancestors are looked for
 class Kept(NamedTuple):
     """A level that was in a buffer, and what was known of it."""
 
-    level: Level
+    level: Any
     made_by: str
     facts: Mapping[str, float | None]  # probability, score, number, parent, generation, birth
 
 
 class Shown(NamedTuple):
-    """The likeliest levels of one agent's buffer, and how the most derived of them came about."""
+    """The most probable levels of one agent's buffer, and how the most derived of them came about."""
 
     training: Training
     update: int
@@ -37,10 +36,10 @@ def saved_buffers(training: Training) -> list[tuple[int, Path]]:
     return [(int(path.name.split("-")[1]), path) for path in found]
 
 
-def read_kept(path: Path) -> list[Kept]:
-    """The levels in such a file, the likeliest first; none if it cannot be read."""
+def read_kept(path: Path, task: Task) -> list[Kept]:
+    """The levels in such a file, most probable first; none if it cannot be read."""
     try:
-        levels = load(path)
+        levels = task.level_format.load(path)
     except DatasetError:
         return []
     facts: dict[str, Any] = dict(levels.meta)
@@ -48,12 +47,12 @@ def read_kept(path: Path) -> list[Kept]:
     columns = {name: facts.get(name, [None] * len(levels)) for name in names}
     return [
         Kept(level, str(levels.structure[i]), {name: columns[name][i] for name in names})
-        for i, level in enumerate(levels)
+        for i, level in enumerate(each(levels))
     ]
 
 
 def buffer_of(
-    method: Method, dataset: LevelDataset | None, *, most: int = 12, deepest: int = 2
+    method: Method, dataset: LevelSet | None, *, most: int = 12, deepest: int = 2
 ) -> Shown | None:
     """What a method's first agent would replay at the end; None if nothing was saved."""
     training = method.trainings[0]
@@ -61,32 +60,41 @@ def buffer_of(
     if not files:
         return None
     update, newest = files[-1]
-    kept = read_kept(newest)
+    kept = read_kept(newest, training.run.task)
     if not kept:
         return None
-    known = ancestors_of(files, dataset if method.config.method.begins_with == "dataset" else None)
+    known = ancestors_of(
+        files,
+        dataset if method.config.method.initial_buffer == "dataset" else None,
+        training.run.task,
+    )
     by_depth = sorted(kept, key=lambda one: -(one.facts["generation"] or 0))
     chains = [line_of(one, known) for one in by_depth[:deepest] if one.facts["generation"]]
     return Shown(training, update, tuple(kept[:most]), tuple(chains))
 
 
 def ancestors_of(
-    files: Sequence[tuple[int, Path]], dataset: LevelDataset | None
+    files: Sequence[tuple[int, Path]], dataset: LevelSet | None, task: Task
 ) -> dict[int, Kept]:
     """Every level that was ever saved, by its number; those of the dataset have the first ones."""
     known: dict[int, Kept] = {}
     if dataset is not None:
         known = {
             i: Kept(level, "dataset", {"number": i, "parent": -1, "generation": 0})
-            for i, level in enumerate(dataset)
+            for i, level in enumerate(each(dataset))
         }
     for _, path in files[-MOST_FILES:]:
         known |= {
             int(one.facts["number"]): one
-            for one in read_kept(path)
+            for one in read_kept(path, task)
             if one.facts["number"] is not None
         }
     return known
+
+
+def each(levels: LevelSet) -> list[Any]:
+    """The levels of a set, one by one."""
+    return [levels[i] for i in range(len(levels))]
 
 
 def line_of(one: Kept, known: Mapping[int, Kept], *, longest: int = 6) -> tuple[Kept, ...]:
@@ -100,7 +108,7 @@ def line_of(one: Kept, known: Mapping[int, Kept], *, longest: int = 6) -> tuple[
     return tuple(line)
 
 
-def captioned(one: Kept) -> Picture:
+def captioned(one: Kept, task: Task) -> Picture:
     """A level of a buffer with its lineage in words."""
     facts = one.facts
     number, parent = facts.get("number"), facts.get("parent")
@@ -113,4 +121,4 @@ def captioned(one: Kept) -> Picture:
     if facts.get("generation"):
         origin = "" if parent is None or parent < 0 else f" from no. {int(parent)}"
         lines.append(f"generation {int(facts['generation'] or 0)}{origin}")
-    return Picture(picture_of(one.level), title, tuple(lines))
+    return Picture(picture_of(one.level, task), title, tuple(lines))

@@ -11,10 +11,11 @@ from dred.reports.frame import boxes, chart, document, file_list, notes, paragra
 from dred.reports.gather import Material, Method
 from dred.reports.hyperparameters import flattened
 from dred.reports.lineage import Shown, captioned
-from dred.reports.pictures import Picture, as_uri, legend_tiles
+from dred.reports.pictures import Picture, as_uri, legend_of
 from dred.reports.results import Result, best_method
 from dred.reports.table import number, to_html
 from dred.runs import Run
+from dred.task import Task
 
 SECTIONS = {
     "story": "The levels",
@@ -314,11 +315,11 @@ def gallery(pictures: Iterable[Picture], kind: str = "") -> str:
     return f'<ul class="gallery {kind}">{items}</ul>'
 
 
-def legend() -> str:
-    """What the tiles of pictures mean."""
+def legend(task: Task) -> str:
+    """What pictures are made of."""
     items = "".join(
         f'<li><img src="{as_uri(png, "image/png")}" alt="">{escape(name)}</li>'
-        for name, png in legend_tiles()
+        for name, png in legend_of(task)
     )
     return f'<ul class="legend">{items}</ul>'
 
@@ -330,7 +331,7 @@ def buffers(content: Content) -> str:
             "The levels that the first seed of each method would replay next, the likeliest first, "
             "from the last levels that its run saved."
         ),
-        legend(),
+        legend(content.material.task),
     ]
     for place, (name, shown) in enumerate(content.buffers.items()):
         if shown is None:
@@ -344,10 +345,11 @@ def buffers(content: Content) -> str:
 
 def one_buffer(shown: Shown) -> str:
     """A gallery, and the lines of descent of the levels with the most ancestors."""
-    parts = [gallery(captioned(one) for one in shown.kept)]
+    task = shown.training.run.task
+    parts = [gallery(captioned(one, task) for one in shown.kept)]
     for line in shown.lines:
-        parts.append(f"<h4>How no. {number_of(line[-1])} came about</h4>")
-        parts.append(gallery((captioned(one) for one in line), "line"))
+        parts.append(f"<h4>Ancestry of level {number_of(line[-1])}</h4>")
+        parts.append(gallery((captioned(one, task) for one in line), "line"))
     if not shown.lines:
         parts.append(paragraph("None of these levels was made from another."))
     return "".join(parts)
@@ -445,20 +447,23 @@ def settings(content: Content) -> str:
 
 def one_run(method: Method, run: Run) -> str:
     """All that `run.json` says of a run."""
-    known = run.facts
+    known = run.record
     entries = [
         ("Folder", str(run.path)),
         ("Seeds", ", ".join(map(str, run.seeds))),
-        ("Status", str(known.get("status", ""))),
-        ("Started", str(known.get("started", ""))),
-        ("Ended", str(known.get("ended", ""))),
-        ("Command", " ".join(map(str, known.get("command", [])))),
-        *((f"Version of {name}", str(v)) for name, v in known.get("versions", {}).items()),
+        ("Status", known.status),
+        ("Started", known.started),
+        ("Ended", known.ended or ""),
+        ("Command", " ".join(known.command)),
+        *((f"Version of {name}", str(v)) for name, v in known.versions.items()),
         *(
-            (f"Levels: {name}", f"{one['path']}, digest {one['digest']}")
-            for name, one in known.get("levels", {}).items()
+            (f"Levels: {name}", f"{one.path}, digest {one.digest}")
+            for name, one in known.levels.items()
         ),
-        *((f"Generator: {name}", str(v)) for name, v in (known.get("generator") or {}).items()),
+        *(
+            (f"Generator: {name}", value)
+            for name, value in ({} if known.generator is None else vars(known.generator)).items()
+        ),
         *flattened(asdict(run.config)),
     ]
     items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in entries)

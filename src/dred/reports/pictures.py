@@ -4,17 +4,15 @@ import base64
 import io
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import UInt8
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from dred.reports.charts import with_ink
-from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import Level
-from dred.tasks.gridworld.levels.render import draw_level
-from dred.tasks.gridworld.levels.text import from_text
+from dred.task import LevelSet, Task
 from dred.training.train import spread
 
 SIDE = 150  # pixels of a picture, roughly
@@ -36,23 +34,48 @@ def png_of(pixels: UInt8[np.ndarray, "height width 3"]) -> bytes:
     return stream.getvalue()
 
 
-def cell_of(shape: tuple[int, int]) -> int:
-    """Pixels a tile, so that levels of any size make pictures of about one size."""
-    return max(4, SIDE // (max(shape) + 2))
+def gif_of(frames: Sequence[UInt8[np.ndarray, "height width 3"]], *, fps: float) -> bytes:
+    """Frames as a GIF; the last one stays a little longer."""
+    images = [Image.fromarray(frame) for frame in frames]
+    durations = [round(1000 / fps)] * (len(images) - 1) + [1200]
+    stream = io.BytesIO()
+    images[0].save(
+        stream,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        duration=durations,
+        loop=0,
+    )
+    return stream.getvalue()
 
 
-def picture_of(level: Level) -> bytes:
-    """A level as PNG."""
-    height, width = level.tiles.shape
-    return png_of(draw_level(level, cell=cell_of((height, width))))
+def picture_of(level: Any, task: Task) -> bytes:  # noqa: ANN401  (a level of the task)
+    """A level as PNG: drawn by the task, or its numbers as text."""
+    if task.pictures is None:
+        return png_of(in_numbers(level))
+    return png_of(task.pictures.draw_level(level, size=SIDE))
+
+
+def in_numbers(level: Any) -> UInt8[np.ndarray, "height width 3"]:  # noqa: ANN401
+    """The numbers of a level, a line each."""
+    image = Image.new("RGB", (SIDE, SIDE), (238, 238, 238))
+    lines = [
+        f"{jax.tree_util.keystr(path)[-14:]} {np.array2string(np.asarray(leaf), precision=3)}"
+        for path, leaf in jax.tree.flatten_with_path(level)[0]
+    ]
+    ImageDraw.Draw(image).multiline_text((6, 6), "\n".join(lines), fill=(40, 40, 40))
+    return np.asarray(image)
 
 
 def example_layouts(
-    levels: LevelDataset, *, most: int = 3
+    levels: LevelSet, task: Task, *, most: int = 3
 ) -> tuple[UInt8[np.ndarray, "height width 3"], ...]:
     """Pictures of a few levels, evenly over the whole set."""
-    cell = cell_of(levels.shape)
-    return tuple(draw_level(level, cell=cell) for level in spread(levels, most))
+    if task.pictures is None:
+        return ()
+    some = spread(levels, most)
+    return tuple(task.pictures.draw_level(some[i], size=SIDE) for i in range(len(some)))
 
 
 def as_uri(content: bytes, kind: str) -> str:
@@ -89,12 +112,7 @@ def sheet(rows: Sequence[tuple[str, Sequence[Picture]]]) -> str:
     )
 
 
-def legend_tiles() -> list[tuple[str, bytes]]:
-    """A small picture of each kind of tile, with its name."""
-    drawing = "#.,~GS"
-    names = ("wall", "empty", "moss", "lava", "goal", "start, any heading")
-    pixels = draw_level(from_text(drawing), cell=18)
-    return [
-        (name, png_of(pixels[18:36, 18 * (place + 1) : 18 * (place + 2)]))
-        for place, name in enumerate(names)
-    ]
+def legend_of(task: Task) -> list[tuple[str, bytes]]:
+    """A small picture of each thing that pictures are made of, with its name."""
+    legend = {} if task.pictures is None else task.pictures.legend()
+    return [(name, png_of(pixels)) for name, pixels in legend.items()]

@@ -29,7 +29,6 @@ from dred.reports.results import (
     deviation,
 )
 from dred.reports.table import NOTHING, Cell, Table, Value, between, number, plus_minus
-from dred.tasks.gridworld.levels.metrics import level_metrics
 
 BOLD = (
     "Bold: best, or not significantly different from the best (Welch's test, p < 0.05); "
@@ -178,7 +177,10 @@ class Row(NamedTuple):
 def has_no_shift(method: Method) -> bool:
     """Whether a method draws the dataset uniformly, whatever the agent does."""
     how = method.config.method
-    only_dataset = how.begins_with == "dataset" and how.new == how.after == "none"
+    only_dataset = (
+        how.initial_buffer == "dataset"
+        and how.new_level_generator == how.mutation_generator == "none"
+    )
     return only_dataset and how.primary.score == "uniform"
 
 
@@ -285,12 +287,10 @@ def dataset_values(material: Material) -> dict[str, float]:
     """What the training levels themselves are like; empty if they are not known."""
     if material.dataset is None:
         return {}
-    metrics = level_metrics(material.dataset.levels)
+    measure = material.task.measure
+    features = {} if measure is None else measure(material.dataset.levels)
     return {
-        "path": float(np.nanmean(metrics.path)),
-        "moss_density": float(np.nanmean(metrics.moss_density)),
-        "lava_density": float(np.nanmean(metrics.lava_density)),
-        "solvable_mass": float(np.isfinite(metrics.path).mean()),
+        **{name: float(np.nanmean(values)) for name, values in features.items()},
         "dataset_mass": 1.0,
         "effective_levels": float(len(material.dataset)),
     }
@@ -341,17 +341,17 @@ def runs_table(material: Material) -> Table:
     rows: list[tuple[str, ...]] = []
     for method in material.methods:
         for run in method.runs:
-            facts = run.facts
-            train = facts.get("levels", {}).get("train", {})
+            record = run.record
+            train = record.levels.get("train")
             rows.append(
                 (
                     str(run.path),
                     method.name,
                     " ".join(map(str, run.seeds)),
                     str(run.config.num_updates),
-                    str(facts.get("status", "")),
-                    str(train.get("path", NOTHING)),
-                    str(train.get("digest", NOTHING)),
+                    record.status,
+                    NOTHING if train is None else train.path,
+                    NOTHING if train is None else train.digest,
                 )
             )
     return Table(

@@ -15,6 +15,8 @@ class StudyConfig:
     """Each is trained with each seed."""
     seeds: tuple[int, ...] = (0,)
     """One run each; all methods with the first seed come first."""
+    task: str = "gridworld"
+    """What kind of problem."""
     preset: str = "laptop"
     """How much: paper, laptop or smoke."""
     updates: int = 0
@@ -75,6 +77,8 @@ class ProcgenStudyConfig:
     """One run each; all games and strategies with the first seed come first."""
     num_levels: tuple[int, ...] = (200,)
     """Numbers of training levels, each of which is tried."""
+    task: str = "gridworld"
+    """What kind of problem."""
     preset: str = "laptop"
     """How much: paper, laptop or smoke."""
     difficulty: Literal["easy", "hard"] = "easy"

@@ -13,13 +13,12 @@ from typing import Literal, Protocol, runtime_checkable
 
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
-from dred.evaluation.suites import PAPER
+from dred.generation import needs_fitted
 from dred.presets import METHODS
 from dred.reports.scores import read_evaluation
-from dred.runs import Run
+from dred.run_folder import RunFolder
 from dred.studies.grid import Variant, as_words, folder_part
 from dred.studies.study import Study
-from dred.tasks.gridworld.generators.models import needs_fitted
 
 # A command in a process of its own, on cores of its own if it is told which. On Linux it ends when
 # the one that began it ends, however that ends: else a job that was lost could go on beside its own
@@ -121,9 +120,9 @@ class RunJob(Job):
     """One run, trained to the end and evaluated."""
 
     @property
-    def run(self) -> Run:
+    def run(self) -> RunFolder:
         """Its folder."""
-        return Run(self.study.path / "runs" / self.name)
+        return RunFolder(self.study.path / "runs" / self.name)
 
     @property
     def has_begun(self) -> bool:
@@ -133,7 +132,7 @@ class RunJob(Job):
     @property
     def is_trained(self) -> bool:
         """Whether training is done."""
-        return self.has_begun and self.run.facts["status"] == "finished"
+        return self.has_begun and self.run.record.status == "finished"
 
     def summary(self) -> dict[str, object]:
         """Once it is finished: what it is, which settings were varied, and how its agent does."""
@@ -176,7 +175,7 @@ class TrainAndEvaluate(RunJob):
             for suite in config.suites
             if not all(
                 is_evaluated(self.run.path / "evaluation" / f"{name}.json", wanted, config.episodes)
-                for name in names_in(suite)
+                for name in names_in(suite, self.study)
             )
         ]
 
@@ -186,17 +185,18 @@ class TrainAndEvaluate(RunJob):
         todo: list[list[str]] = []
         if not self.has_begun:
             train = ["train", self.method, "--levels", str(study.levels("train")), "--out", path]
+            train += ["--task", study.config.task]
             train += ["--held-out", str(study.levels("test")), "--preset", study.config.preset]
             train += ["--seed", str(self.seed), "--devices", str(study.config.devices)]
             if study.config.updates:
                 train += ["--updates", str(study.config.updates)]
-            if needs_fitted(METHODS[self.method]):
+            if needs_fitted(METHODS[self.method], study.task):
                 train += ["--generator", str(study.generator)]
             todo.append([*train, *as_words(self.variant)])
         elif not self.is_trained:
             todo.append(["resume", path])
         for suite in self.missing_suites():
-            levels = suite if suite == "paper" else str(study.path.parent / suite)
+            levels = suite if suite in study.task.suites else str(study.path.parent / suite)
             episodes = str(study.config.episodes)
             todo.append(["evaluate", path, "--suite", levels, "--episodes", episodes])
         return todo
@@ -223,9 +223,10 @@ class TrainAndEvaluate(RunJob):
         }
 
 
-def names_in(suite: str) -> tuple[str, ...]:
+def names_in(suite: str, study: Study) -> tuple[str, ...]:
     """The names of the tables that a suite makes."""
-    return PAPER if suite == "paper" else (Path(suite).stem,)
+    named = study.task.suites.get(suite)
+    return (Path(suite).stem,) if named is None else named.names
 
 
 def is_evaluated(path: Path, update: int, episodes: int) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dred.config import ProcgenConfig
 from dred.errors import lookup
-from dred.presets import PROCGEN_BUDGETS, STRATEGIES, procgen_config
+from dred.presets import STRATEGIES
 from dred.settings import read_settings
 from dred.studies.config import ProcgenStudyConfig
 from dred.studies.grid import Variant, as_words, folder_part, variants, with_variant
@@ -19,6 +19,7 @@ from dred.studies.jobs import RunJob, State
 from dred.studies.study import folder_of, read_table
 from dred.tasks.procgen.evaluate import is_evaluated
 from dred.tasks.procgen.gather import outcome_of
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS, procgen_config
 from dred.tasks.procgen.simulator import GAMES
 
 MEASURED = ("train", "test", "gen_gap", "shift_gap", "effective_levels", "information")

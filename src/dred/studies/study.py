@@ -19,11 +19,13 @@ from typing import Any
 
 from dred.config import TrainConfig
 from dred.errors import ConfigError, lookup
-from dred.presets import BUDGETS, METHODS, VAES, train_config
+from dred.generation import needs_fitted
+from dred.presets import METHODS, train_config
+from dred.registry import find_task
 from dred.settings import read_settings
 from dred.studies.config import StudyConfig
 from dred.studies.grid import Variant, flat, variants, with_variant
-from dred.tasks.gridworld.generators.models import needs_fitted
+from dred.task import Task
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class Study:
         return str(self.path.parent / source) if source.endswith(".toml") else source
 
     @property
+    def task(self) -> Task:
+        """What kind of problem its runs are about."""
+        return find_task(self.config.task)
+
+    @property
     def generator(self) -> Path:
         """Where the generator is, if there is one."""
         return self.path / "vae"
@@ -57,11 +64,11 @@ class Study:
     @property
     def needs_generator(self) -> bool:
         """Whether a method makes levels with a fitted model."""
-        return any(needs_fitted(METHODS[method]) for method in self.config.methods)
+        return any(needs_fitted(METHODS[method], self.task) for method in self.config.methods)
 
     def train_config(self, method: str, variant: Variant = ()) -> TrainConfig:
         """The settings of a method's runs, with these changes."""
-        config = train_config(method, self.config.preset)
+        config = train_config(method, self.config.preset, self.task.budgets)
         updates = self.config.updates or config.num_updates
         where = f"{self.path.name}, grid, for {method}"
         config = replace(config, num_updates=updates, devices=self.config.devices)
@@ -82,9 +89,11 @@ def read_study(file: Path) -> Study:
     config = read_settings(StudyConfig, read_table(file), where=str(file))
     for method in config.methods:
         lookup(METHODS, method, what=f"method in {file}")
-    lookup(BUDGETS, config.preset, what=f"preset in {file}")
-    lookup(VAES, config.generator_preset, what=f"generator preset in {file}")
     study = Study(config, folder_of(file, config.out))
+    lookup(study.task.budgets, config.preset, what=f"preset in {file}")
+    presets = {name: one for one in study.task.generators.values() for name in one.fit_presets}
+    if presets:
+        lookup(presets, config.generator_preset, what=f"generator preset in {file}")
     for method, variant in product(config.methods, study.variants):
         study.train_config(method, variant)  # stops at what cannot be, before anything is made
     return study

@@ -4,30 +4,29 @@ Everything is compiled once for a run, for all seeds together.
 """
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from dred.agents.probe import Information
-from dred.evaluation.evaluate import evaluate
+from dred.evaluation.evaluate import Episodes, evaluate
 from dred.evaluation.gaps import level_information
 from dred.replay.distribution import average_probabilities, drawn_from
-from dred.tasks.gridworld.view import World
 from dred.training.state import Setup, TrainState, for_each_seed
 
 
 @jax.jit
 def returns_in(
-    states: TrainState, keys: Key[Array, " seed"], world: World, setup: Setup
+    states: TrainState, keys: Key[Array, " seed"], world: Any, setup: Setup
 ) -> Float[Array, "seed 2"]:
     """For each seed's agent, one try in each level: the share solved, and the mean return."""
-    levels = jnp.arange(world.start.shape[0])
+    levels = jnp.arange(setup.environment.num_levels(world))
 
     def one_seed(state: TrainState, key: Array) -> Array:
-        network = state.learner.network
-        episodes = evaluate(network, setup.environment, world, levels, key=key)
-        return jnp.stack([episodes.solved.mean(), episodes.returned.mean()])
+        episodes = evaluate(state.learner.agent, setup.environment, world, levels, key=key)
+        return solved_and_returned(episodes, setup)
 
     return for_each_seed(one_seed, states, keys)
 
@@ -42,22 +41,28 @@ def returns_drawn(
         key_draw, key_play = jax.random.split(key)
         weight = average_probabilities(state.buffer)
         slots = jax.vmap(drawn_from(weight))(jax.random.bits(key_draw, (count,)))
-        world, network = state.buffer.levels.world, state.learner.network
-        episodes = evaluate(network, setup.environment, world, slots, key=key_play)
-        return jnp.stack([episodes.solved.mean(), episodes.returned.mean()])
+        agent, world = state.learner.agent, state.buffer.levels.world
+        episodes = evaluate(agent, setup.environment, world, slots, key=key_play)
+        return solved_and_returned(episodes, setup)
 
     return for_each_seed(one_seed, states, keys)
 
 
 @jax.jit
 def information_about(
-    states: TrainState, keys: Key[Array, " seed"], world: World, setup: Setup
+    states: TrainState, keys: Key[Array, " seed"], world: Any, setup: Setup
 ) -> Information:
     """For each seed's agent, what its representation tells about which of these levels it is in."""
-    levels = jnp.arange(world.start.shape[0])
+    levels = jnp.arange(setup.environment.num_levels(world))
 
     def one_seed(state: TrainState, key: Array) -> Information:
-        network, probe = state.learner.network, setup.config.probe
-        return level_information(network, setup.environment, world, levels, probe, key=key)
+        agent, probe = state.learner.agent, setup.config.probe
+        return level_information(agent, setup.environment, world, levels, probe, key=key)
 
     return for_each_seed(one_seed, states, keys)
+
+
+def solved_and_returned(episodes: Episodes, setup: Setup) -> Float[Array, " 2"]:
+    """Return the share of episodes that were solved, and their mean return."""
+    solved = setup.task.is_solved(episodes.returned)
+    return jnp.stack([solved.mean(), episodes.returned.mean()])

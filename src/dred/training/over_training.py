@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Mapping
 
-from dred.evaluation.suites import Results, Task, evaluate_run
-from dred.runs import Run
-from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.evaluation.suites import EvaluationConfig, Results, evaluate_run
+from dred.run_folder import RunFolder
+from dred.task import LevelSet
 from dred.training.saved import kept_updates, policies_of
 
 
 def evaluate_over_training(
-    run: Run,
-    sets: Mapping[str, LevelDataset],
-    task_for: Callable[[LevelDataset, int], Task],
+    run: RunFolder,
+    sets: Mapping[str, LevelSet],
+    config_for: Callable[[LevelSet, int], EvaluationConfig],
     *,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> dict[str, dict[int, Results]]:
@@ -22,10 +22,10 @@ def evaluate_over_training(
     """
     found: dict[str, dict[int, Results]] = {name: {} for name in sets}
     for update in kept_updates(run):
-        networks = policies_of(run, update)
+        agents = policies_of(run, update)
         for name, levels in sets.items():
-            task = task_for(levels, update)
+            config = config_for(levels, update)
             found[name][update] = evaluate_run(
-                run, networks, levels, name, task, over_training=True, advance=advance
+                run, agents, levels, name, config, over_training=True, advance=advance
             )
     return found

@@ -1,4 +1,4 @@
-"""The phases of an update: warm up, explore, replay or try new levels, propose."""
+"""The phases of an update: score the dataset, explore, roll out, generate and score."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.episodes import Restart, next_level, same_level
-from dred.agents.play import Rollout, play
+from dred.agents.episodes import NextStart, Start, next_level, same_start
 from dred.agents.ppo import advantage_for_scores, estimate_advantages
+from dred.agents.rollout import Rollout, roll_out
 from dred.config import MethodConfig
+from dred.generation import settings_of
 from dred.replay.buffer import (
     EMPTY,
     MUTATED,
@@ -25,10 +26,9 @@ from dred.replay.buffer import (
     note_draws,
 )
 from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
-from dred.replay.scores import Results, is_final, judge, record, scores_of
-from dred.tasks.gridworld.generators import GENERATORS, WITHOUT_PARENTS, Given, Material
-from dred.tasks.gridworld.view import World
-from dred.training.state import Setup, TrainState, optimal_returns_of, store
+from dred.replay.scores import LevelScores, is_final, record, score_levels, scores_of
+from dred.task import GeneratorInput, RunContext
+from dred.training.state import Setup, TrainState, store
 
 
 class Played(eqx.Module):
@@ -36,51 +36,56 @@ class Played(eqx.Module):
 
     rollout: Rollout[Any]
     advantage: Float[Array, "time env"]
-    results: Results
+    scores: LevelScores
     buffer: Buffer
 
 
-def replay(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
+def rollout_from_buffer(
+    state: TrainState, *, context: RunContext, setup: Setup, key: PRNGKeyArray
+) -> Played:
     """Play levels of the buffer, a new draw from P_Λ for each episode."""
-    del given
+    del context
     key_begin, key_play = jax.random.split(key)
-    environment = setup.environment
     chances = probabilities(state.buffer, setup.config.method, eta_of(state, setup))
     buffer, draw = with_distribution(state, chances, setup), drawn_from(chances)
     slots = jax.vmap(draw)(jax.random.bits(key_begin, (setup.config.ppo.num_envs,)))
-    world = buffer.levels.world
-    played = play_and_judge(
+    played = play_and_score(
         state,
-        world,
+        buffer.levels.world,
         slots,
-        next_level(environment, draw),
+        next_level(draw),
         best=buffer.best,
         optimal=buffer.optimal,
         setup=setup,
         key=key_play,
     )
-    rollout, results = played.rollout, played.results
+    rollout, scores = played.rollout, played.scores
     buffer = note_draws(buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
     method = setup.config.method
-    buffer = record(buffer, results, smoothing=method.smoothing, cuts=method.cut_scores)
+    buffer = record(buffer, scores, smoothing=method.smoothing, cuts=method.cut_scores)
     return replace(played, buffer=buffer)
 
 
-def try_new(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> Played:
+def rollout_on_new_levels(
+    state: TrainState, *, context: RunContext, setup: Setup, key: PRNGKeyArray
+) -> Played:
     """Play new levels, one for each agent for the whole rollout."""
-    nobody = jnp.zeros(setup.config.ppo.num_envs, jnp.int32)
-    played = try_out(state, NEW, nobody, given=given, setup=setup, key=key)
+    no_parents = jnp.zeros(setup.config.ppo.num_envs, jnp.int32)
+    played = generate_and_score(state, NEW, no_parents, context=context, setup=setup, key=key)
     after = replace(state, buffer=played.buffer)
     chances = probabilities(after.buffer, setup.config.method, eta_of(after, setup))
     return replace(played, buffer=with_distribution(after, chances, setup))
 
 
-LEARN_ON: dict[str, Callable[..., Played]] = {"replay": replay, "new": try_new}
+ROLLOUTS: dict[str, Callable[..., Played]] = {
+    "replay": rollout_from_buffer,
+    "new": rollout_on_new_levels,
+}
 
 
-def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState:
+def score_dataset(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState:
     """Score those levels of the dataset that have no score yet, without learning."""
-    num_envs, environment = setup.config.ppo.num_envs, setup.environment
+    num_envs = setup.config.ppo.num_envs
 
     def is_waiting(buffer: Buffer, tried: Array) -> Array:
         return buffer.from_dataset & ~buffer.is_scored & ~tried
@@ -93,17 +98,17 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
         waiting = is_waiting(buffer, tried)
         order = jnp.argsort(~waiting, stable=True)  # those that wait come first
         slots = order[jnp.arange(num_envs) % jnp.maximum(waiting.sum(), 1)]
-        played = play_and_judge(
+        played = play_and_score(
             state,
             buffer.levels.world,
             slots,
-            same_level(environment),
+            same_start,
             best=buffer.best,
             optimal=buffer.optimal,
             setup=setup,
             key=jax.random.fold_in(key, buffer.is_scored.sum()),
         )
-        return record(buffer, played.results), tried.at[slots].set(True)
+        return record(buffer, played.scores), tried.at[slots].set(True)
 
     # Each is tried once, as a score that is not finite leaves a level without one.
     start = (state.buffer, jnp.zeros(state.buffer.capacity, jnp.bool_))
@@ -111,84 +116,98 @@ def warm_up(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState
     return replace(state, buffer=buffer)
 
 
-def explore(state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray) -> TrainState:
+def explore(
+    state: TrainState, *, context: RunContext, setup: Setup, key: PRNGKeyArray
+) -> TrainState:
     """Score new levels without learning, again and again, until it is time to replay."""
     method, num_envs = setup.config.method, setup.config.ppo.num_envs
     most = 2 * state.buffer.capacity // num_envs  # new levels may all be known already
-    nobody = jnp.zeros(num_envs, jnp.int32)
+    no_parents = jnp.zeros(num_envs, jnp.int32)
 
     def is_due(now: tuple[TrainState, Array]) -> Array:
         full = now[0].buffer.share_full
-        chance = jnp.where(full >= method.least_full, jnp.minimum(full, method.replay), 0.0)
+        chance = jnp.where(
+            full >= method.min_fill_fraction, jnp.minimum(full, method.replay_prob), 0.0
+        )
         coin = jax.random.uniform(jax.random.fold_in(key, 2 * now[1]))
         return (coin >= chance) & (now[1] < most)
 
     def score_some(now: tuple[TrainState, Array]) -> tuple[TrainState, Array]:
         state, count = now
         key_now = jax.random.fold_in(key, 2 * count + 1)
-        played = try_out(state, NEW, nobody, given=given, setup=setup, key=key_now)
+        played = generate_and_score(
+            state, NEW, no_parents, context=context, setup=setup, key=key_now
+        )
         return replace(state, buffer=played.buffer), count + 1
 
     return jax.lax.while_loop(is_due, score_some, (state, jnp.zeros((), jnp.int32)))[0]
 
 
-def propose(
+def mutate(
     state: TrainState,
     parents: Int[Array, " env"],
     *,
-    given: Given,
+    context: RunContext,
     setup: Setup,
     key: PRNGKeyArray,
 ) -> TrainState:
     """Make levels from these slots, score them without learning, and admit the good ones."""
 
     def try_some(state: TrainState) -> Buffer:
-        return try_out(state, MUTATED, parents, given=given, setup=setup, key=key).buffer
+        return generate_and_score(
+            state, MUTATED, parents, context=context, setup=setup, key=key
+        ).buffer
 
-    least = setup.config.method.after_eta
+    least = setup.config.method.mutation_min_eta
     if least == 0.0:
         return replace(state, buffer=try_some(state))
     is_time = eta_of(state, setup) >= least
     return replace(state, buffer=jax.lax.cond(is_time, try_some, lambda now: now.buffer, state))
 
 
-def try_out(
+def generate_and_score(
     state: TrainState,
     made_by: int,
     parents: Int[Array, " env"],
     *,
-    given: Given,
+    context: RunContext,
     setup: Setup,
     key: PRNGKeyArray,
 ) -> Played:
     """Make levels, play each for a whole rollout, and admit those that may enter."""
     key_make, key_play = jax.random.split(key)
     buffer, method = state.buffer, setup.config.method
-    generator = makers_of(method)[made_by]
-    has_parents = made_by == MUTATED and generator not in WITHOUT_PARENTS
-    material = Material(given, jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level))
-    made = store(setup, GENERATORS[generator](material, method, key_make))
-    optimal = optimal_returns_of(setup, made)
-    played = play_and_judge(
+    name = makers_of(method)[made_by]
+    generator = setup.task.generators[name]
+    has_parents = made_by == MUTATED and generator.uses_parents
+    given = GeneratorInput(
+        dataset=context.dataset,
+        parents=jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level),
+        model=context.models.get(name),
+    )
+    settings = settings_of(method, name, generator)
+    made = store(setup, generator.propose(given, settings, key_make))
+    optimal = setup.task.optimal_of(made.level, made.world)
+    played = play_and_score(
         state,
         made.world,
         jnp.arange(parents.shape[0]),
-        same_level(setup.environment),
+        same_start,
         best=buffer.best.at[locate(buffer, made)].get(mode="fill", fill_value=NEVER),
         optimal=optimal,
         setup=setup,
         key=key_play,
     )
-    results = played.results
+    scores = played.scores
     candidates = Candidates(
         levels=made,
-        primary=results.primary,
-        secondary=results.secondary,
-        best=results.best,
+        primary=scores.primary,
+        secondary=scores.secondary,
+        best=scores.best,
         optimal=optimal,
-        is_scored=results.episodes > 0,
-        is_complete=is_final(results, method.cut_scores),
-        may_enter=MAY_ENTER[method.admit](results, optimal),
+        is_scored=scores.episodes > 0,
+        is_complete=is_final(scores, method.cut_scores),
+        may_enter=MAY_ENTER[method.admit](scores, optimal),
         parent=jnp.where(has_parents, buffer.number[parents], EMPTY),
         generation=jnp.where(has_parents, buffer.generation[parents] + 1, 0),
         made_by=jnp.int32(made_by),
@@ -205,11 +224,11 @@ def try_out(
     return replace(played, buffer=buffer)
 
 
-def play_and_judge(
+def play_and_score(
     state: TrainState,
-    world: World,
+    world: Any,  # noqa: ANN401  (any environment's)
     levels: Int[Array, " env"],
-    restart: Restart[Any, Any],
+    next_start: NextStart,
     *,
     best: Float[Array, " level"],
     optimal: Float[Array, " level"],
@@ -218,38 +237,35 @@ def play_and_judge(
 ) -> Played:
     """One rollout from the start of these levels of a world, and how it went."""
     key_begin, key_play = jax.random.split(key)
-    ppo, environment = setup.config.ppo, setup.environment
-    chance = jax.random.bits(key_begin, levels.shape)
-    begun = jax.vmap(lambda level, bits: environment.begin(world, level, chance=bits))(
-        levels, chance
-    )
-    rollout = play(
-        state.learner.network,
-        environment,
+    ppo = setup.config.ppo
+    rollout = roll_out(
+        state.learner.agent,
+        setup.environment,
         world,
-        begun,
+        Start(levels, jax.random.bits(key_begin, levels.shape)),
         length=ppo.num_steps,
         segment_length=ppo.segment_length,
-        restart=restart,
+        next_start=next_start,
         value_ends=ppo.bootstrap,
         mesh=setup.mesh,
         key=key_play,
     )
     advantage = estimate_advantages(rollout, ppo)
-    results = judge(
+    scores = score_levels(
         rollout,
         advantage_for_scores(rollout, advantage, setup.config.method, ppo),
         best=best,
         optimal=optimal,
         scores=scores_of(setup.config.method),
         discount=ppo.discount,
+        is_solved=setup.task.is_solved,
     )
-    return Played(rollout, advantage, results, state.buffer)
+    return Played(rollout, advantage, scores, state.buffer)
 
 
-def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"]:
-    """The slots in which return minus value loss was highest, taking turns."""
-    ease = jnp.where(results.episodes > 0, results.mean_return - results.value_loss, -jnp.inf)
+def select_parents(scores: LevelScores, num_parents: int, count: int) -> Int[Array, " env"]:
+    """Return the slots in which return minus value loss was highest, taking turns."""
+    ease = jnp.where(scores.episodes > 0, scores.mean_return - scores.value_loss, -jnp.inf)
     best, slots = jax.lax.top_k(ease, min(num_parents, ease.shape[0]))
     num_played = jnp.maximum((best > -jnp.inf).sum(), 1)
     return slots[jnp.arange(count) % num_played]
@@ -257,7 +273,7 @@ def easiest(results: Results, num_parents: int, count: int) -> Int[Array, " env"
 
 def makers_of(method: MethodConfig) -> tuple[str, str, str]:
     """What the numbers in `made_by` mean, in the order of FROM_DATASET, NEW and MUTATED."""
-    return ("dataset", method.new, method.after)
+    return ("dataset", method.new_level_generator, method.mutation_generator)
 
 
 def with_distribution(state: TrainState, chances: Float[Array, " slot"], setup: Setup) -> Buffer:
@@ -277,9 +293,9 @@ def deciding_score(method: MethodConfig) -> str:
     return "primary" if method.secondary is None else "secondary"
 
 
-MAY_ENTER: dict[str, Callable[[Results, Float[Array, " level"]], Bool[Array, " level"]]] = {
-    "all": lambda results, _: jnp.ones_like(results.solved),
-    "solved": lambda results, _: results.solved,
+MAY_ENTER: dict[str, Callable[[LevelScores, Float[Array, " level"]], Bool[Array, " level"]]] = {
+    "all": lambda scores, _: jnp.ones_like(scores.solved),
+    "solved": lambda scores, _: scores.solved,
     "solvable": lambda _, optimal: optimal > 0,
 }
 

@@ -10,30 +10,30 @@ import optax
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
-from dred.agents.network import ActorCritic, new_network
-from dred.agents.play import Rollout
 from dred.agents.ppo import Learner, Losses, make_optimiser
+from dred.agents.protocol import Agent
+from dred.agents.rollout import Rollout
 from dred.config import TrainConfig
 from dred.devices import mesh_of
-from dred.errors import ConfigError
+from dred.environment import Environment
+from dred.errors import ConfigError, lookup
+from dred.generation import NONE, generators_of, settings_of
 from dred.replay.buffer import Buffer, new_buffer
-from dred.tasks.gridworld.environment import Gridworld
-from dred.tasks.gridworld.levels.level import Level
-from dred.tasks.gridworld.optimal import optimal_returns
-from dred.tasks.gridworld.view import World
+from dred.replay.scores import SCORES, scores_of
+from dred.task import Levels, Task
 
 
 class Stored(eqx.Module):
     """Levels as the buffer holds them: to be read and edited, and laid out for playing."""
 
-    level: Level
-    world: World
+    level: Levels
+    world: Any
 
 
 class TrainState(eqx.Module):
     """All of it, as one pytree. A run continues exactly from a saved one."""
 
-    learner: Learner[ActorCritic]
+    learner: Learner[Agent]
     buffer: Buffer
     num_updates: Int[Array, ""]
     eta_scale: Float[Array, ""]  # below 1 if the drift guard holds η back
@@ -43,68 +43,98 @@ class Metrics(eqx.Module):
     """What one update tells about itself."""
 
     episodes: Int[Array, ""]  # that ended during play
-    solved_rate: Float[Array, ""]  # share of them that got a reward
+    solved_rate: Float[Array, ""]  # share of them that were solved
     mean_return: Float[Array, ""]  # of them
     mean_steps: Float[Array, ""]  # between ends
     losses: Losses
 
     @staticmethod
-    def of(rollout: Rollout[Any], losses: Losses) -> "Metrics":
-        """The metrics of an update."""
+    def of(rollout: Rollout[Any], losses: Losses, is_solved: Callable[[Array], Array]) -> "Metrics":
+        """Return the metrics of an update."""
         ended = rollout.ended
         episodes = ended.sum()
+        solved = ended & is_solved(returns_so_far(rollout))
         shown = jnp.maximum(episodes, 1).astype(jnp.float32)
         return Metrics(
             episodes=episodes,
-            solved_rate=(ended & (rollout.reward > 0)).sum() / shown,
+            solved_rate=solved.sum() / shown,
             mean_return=rollout.reward.sum() / shown,
             mean_steps=ended.size / shown,
             losses=losses,
         )
 
 
+def returns_so_far(rollout: Rollout[Any]) -> Float[Array, "time env"]:
+    """Return the sum of rewards of each step's episode, up to and with that step."""
+
+    def step(total: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+        reward, begins = now
+        total = jnp.where(begins, 0.0, total) + reward
+        return total, total
+
+    nothing = jnp.zeros_like(rollout.reward[0])
+    return jax.lax.scan(step, nothing, (rollout.reward, rollout.begins))[1]
+
+
 class Setup(eqx.Module):
-    """What does not change during a run: settings, environment, optimiser and devices."""
+    """What does not change during a run: settings, task, optimiser and devices."""
 
     config: TrainConfig = eqx.field(static=True)
-    environment: Gridworld = eqx.field(static=True)
+    task: Task = eqx.field(static=True)
     optimiser: optax.GradientTransformation = eqx.field(static=True)
     mesh: Mesh | None = eqx.field(static=True, default=None)
 
+    @property
+    def environment(self) -> Environment[Any, Any, Any, Any]:
+        """Return how levels are played."""
+        return self.task.environment
 
-def new_setup(config: TrainConfig) -> Setup:
-    """The fixed parts of a run."""
+
+def new_setup(config: TrainConfig, task: Task) -> Setup:
+    """Return the fixed parts of a run; stops at what the task cannot do."""
+    check_method(config, task)
     optimiser = make_optimiser(config.ppo, config.num_updates)
-    return Setup(config, Gridworld(), optimiser, mesh_of(config.devices or 1))
+    return Setup(config, task, optimiser, mesh_of(config.devices or 1))
 
 
-def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[ActorCritic]:
-    """A network that has learned nothing."""
-    ppo = setup.config.ppo
-    network = new_network(
-        setup.environment.num_actions,
-        hidden_size=ppo.hidden_size,
-        encoder=ppo.encoder,
-        key=key,
-    )
-    return Learner(network, setup.optimiser.init(eqx.filter(network, eqx.is_array)))
+def check_method(config: TrainConfig, task: Task) -> None:
+    """Stop if a method asks for what its task does not have."""
+    method = config.method
+    for name, generator in generators_of(method, task).items():
+        settings_of(method, name, generator)
+    for name in scores_of(method):
+        lookup(SCORES, name, what="score")
+    asks = {'admit = "solvable"': method.admit == "solvable"}
+    asks |= {f"the score {name!r}": name == "true_regret" for name in scores_of(method)}
+    for what, is_asked in asks.items():
+        if is_asked and task.optimal_returns is None:
+            raise ConfigError(
+                f"{method.name}: {what} needs to know which returns are possible in a level, which "
+                f"the task {task.name} does not tell."
+            )
+    if "level_nll" in scores_of(method):
+        raise ConfigError(
+            f"{method.name}: the score 'level_nll' needs a classifier that guesses the level while "
+            f"the agent trains, which the task {task.name} does not have."
+        )
 
 
-def optimal_returns_of(setup: Setup, stored: Stored) -> Float[Array, " level"]:
-    """The highest return that each level allows."""
-    return optimal_returns(stored.level, setup.environment.time_limit(stored.world))
+def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[Agent]:
+    """Return an agent that has learned nothing."""
+    agent = setup.task.new_agent(setup.config.agent, key)
+    return Learner(agent, setup.optimiser.init(eqx.filter(agent, eqx.is_array)))
 
 
-def first_buffer(setup: Setup, dataset: Level) -> Buffer:
+def first_buffer(setup: Setup, dataset: Levels) -> Buffer:
     """The buffer with which a run begins."""
     method, num_envs = setup.config.method, setup.config.ppo.num_envs
     stored = store(setup, dataset)
-    optimal = optimal_returns_of(setup, stored)
-    if method.begins_with == "nothing":
+    optimal = setup.task.optimal_of(stored.level, stored.world)
+    if method.initial_buffer == "empty":
         stored, optimal = jax.tree.map(lambda leaf: leaf[:0], (stored, optimal))
     count = optimal.shape[0]
     capacity = method.capacity or count
-    generates = method.new != "none" or method.after != "none"
+    generates = (method.new_level_generator, method.mutation_generator) != (NONE, NONE)
     if capacity < count or (generates and capacity - count < num_envs):
         raise ConfigError(
             f"capacity (={capacity}) of {method.name!r} must have room for the {count} levels it "
@@ -118,13 +148,13 @@ def first_buffer(setup: Setup, dataset: Level) -> Buffer:
     )
 
 
-def store(setup: Setup, levels: Level) -> Stored:
-    """Levels as the buffer holds them."""
-    as_arrays = Level(*(jnp.asarray(part) for part in levels))
+def store(setup: Setup, levels: Levels) -> Stored:
+    """Return levels as the buffer holds them."""
+    as_arrays = jax.tree.map(jnp.asarray, levels)
     return Stored(as_arrays, setup.environment.prepare(levels))
 
 
-def new_state(setup: Setup, dataset: Level, *, key: PRNGKeyArray) -> TrainState:
+def new_state(setup: Setup, dataset: Levels, *, key: PRNGKeyArray) -> TrainState:
     """The state with which a run begins."""
     learner = new_learner(setup, key=jax.random.fold_in(key, FIRST_WEIGHTS))
     buffer = first_buffer(setup, dataset)
@@ -157,7 +187,7 @@ def for_each_seed(
     return jax.tree.map(lambda leaf: leaf[None], one)
 
 
-def new_states(setup: Setup, dataset: Level, seeds: Sequence[int]) -> TrainState:
+def new_states(setup: Setup, dataset: Levels, seeds: Sequence[int]) -> TrainState:
     """The states with which runs of several seeds begin, with a leading axis."""
     return stacked([new_state(setup, dataset, key=run_key(seed)) for seed in seeds])
 

@@ -5,13 +5,13 @@ from importlib import import_module
 from typing import Any
 
 from dred.errors import ConfigError, lookup
-from dred.runs import Run
+from dred.run_folder import RunFolder
 
 Row = Mapping[str, Any]
 Track = Callable[[Sequence[Row]], None]  # told of every chunk: a row per seed
 
 
-def tracker(name: str, run: Run) -> Track:
+def tracker(name: str, run: RunFolder) -> Track:
     """The tracker of this name, for a run."""
     return lookup(TRACKERS, name, what="tracker")(run)
 
@@ -27,7 +27,7 @@ def needed(module: str, title: str) -> Any:  # noqa: ANN401  (a module)
         ) from None
 
 
-def to_tensorboard(run: Run) -> Track:
+def to_tensorboard(run: RunFolder) -> Track:
     """Curves in the folder `tensorboard` of the run, one set per seed."""
     summary = needed("tensorboard.summary", "TensorBoard")
     writers = {
@@ -44,11 +44,11 @@ def to_tensorboard(run: Run) -> Track:
     return track
 
 
-def to_wandb(run: Run) -> Track:
+def to_wandb(run: RunFolder) -> Track:
     """A run of the project `dred`; curves of several seeds have the seed in their names."""
     wandb = needed("wandb", "Weights & Biases")
     logged = wandb.init(
-        project="dred", name=run.path.name, dir=str(run.path), config=run.facts["config"]
+        project="dred", name=run.path.name, dir=str(run.path), config=run.record.told["config"]
     )
 
     def track(rows: Sequence[Row]) -> None:
@@ -70,7 +70,7 @@ def numbers_in(row: Row) -> dict[str, float]:
     }
 
 
-TRACKERS: dict[str, Callable[[Run], Track]] = {
+TRACKERS: dict[str, Callable[[RunFolder], Track]] = {
     "tensorboard": to_tensorboard,
     "wandb": to_wandb,
 }

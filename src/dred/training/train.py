@@ -20,10 +20,8 @@ from dred import checkpoint
 from dred.config import TrainConfig
 from dred.devices import placed
 from dred.evaluation.gaps import gap_bound
-from dred.runs import Run, now
-from dred.tasks.gridworld.generators import Given
-from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import Level
+from dred.run_folder import RunFolder, now
+from dred.task import LevelSet, RunContext
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.milestones import milestones
 from dred.training.phases import makers_of
@@ -61,7 +59,7 @@ class Progress:
 def train_chunk(
     states: TrainState,
     keys: Key[Array, " seed"],
-    given: Given,
+    context: RunContext,
     setup: Setup,
     num_updates: int,
 ) -> tuple[TrainState, Metrics]:
@@ -70,7 +68,7 @@ def train_chunk(
     def one_seed(state: TrainState, key: Array) -> tuple[TrainState, Metrics]:
         def one_update(state: TrainState, _: None) -> tuple[TrainState, Metrics]:
             key_now = key_of_update(key, state.num_updates)
-            return update(state, given=given, setup=setup, key=key_now)
+            return update(state, context=context, setup=setup, key=key_now)
 
         return jax.lax.scan(one_update, state, None, length=num_updates)
 
@@ -82,21 +80,21 @@ class Trainer:
 
     def __init__(
         self,
-        run: Run,
-        dataset: LevelDataset,
-        held_out: LevelDataset | None,
+        run: RunFolder,
+        dataset: LevelSet,
+        held_out: LevelSet | None,
         *,
-        model: Any = None,  # noqa: ANN401  (what the method's generator needs)
+        models: dict[str, Any] | None = None,
         say: Say = print,
         track: Track = lambda rows: None,
     ) -> None:
         self.run, self.say, self.track = run, say, track
         self.config: TrainConfig = run.config
-        self.setup = new_setup(self.config)
+        self.setup = new_setup(self.config, run.task)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
         prepare = self.setup.environment.prepare
-        levels = Level(*(jnp.asarray(part) for part in dataset.levels))
-        self.given = Given(levels, model)
+        levels = jax.tree.map(jnp.asarray, dataset.levels)
+        self.context = RunContext(levels, models or {})
         self.states = placed(new_states(self.setup, levels, run.seeds), self.setup.mesh)
         sets = {"train": dataset, **({} if held_out is None else {"test": held_out})}
         self.suites = {
@@ -141,7 +139,7 @@ class Trainer:
         config, before = self.config, self.num_updates
         size = min(config.chunk, config.num_updates - before)
         begun = time.perf_counter()
-        self.states, metrics = train_chunk(self.states, self.keys, self.given, self.setup, size)
+        self.states, metrics = train_chunk(self.states, self.keys, self.context, self.setup, size)
         jax.block_until_ready(self.states)
         seconds = time.perf_counter() - begun
         self.seconds += seconds
@@ -155,7 +153,7 @@ class Trainer:
             self._probe(rows)
         weights = np.asarray(weigh(self.states, self.setup))
         described = describe_buffers(
-            self.states, weights, self.setup, self.given.dataset, in_detail=is_due
+            self.states, weights, self.setup, self.context.dataset, in_detail=is_due
         )
         rows = [row | more for row, more in zip(rows, described, strict=True)]
         if is_due:
@@ -166,7 +164,7 @@ class Trainer:
         self.run.append_metrics(rows)
         self.track(rows)
         if after in self.milestones:  # before the checkpoint, after which nobody comes back here
-            save_policies(self.run, after, self.states.learner.network)
+            save_policies(self.run, after, self.states.learner.agent)
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()
         rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
@@ -195,8 +193,8 @@ class Trainer:
                     "loss/policy": mean.losses.policy,
                     "loss/value": mean.losses.value,
                     "entropy": mean.losses.entropy,
-                    "clipped": mean.losses.clipped,
-                    "divergence": mean.losses.divergence,
+                    "clip_fraction": mean.losses.clip_fraction,
+                    "approx_kl": mean.losses.approx_kl,
                     "gradient_norm": mean.losses.gradient_norm,
                 }
             )
@@ -209,7 +207,7 @@ class Trainer:
             name: returns_in(self.states, keys, world, self.setup)
             for name, world in self.suites.items()
         }
-        count = self.suites["train"].start.shape[0]
+        count = self.setup.environment.num_levels(self.suites["train"])
         found["drawn"] = returns_drawn(self.states, keys, self.setup, count)
         for name, means in found.items():
             for row, (rate, returned) in zip(rows, np.asarray(means), strict=True):
@@ -224,7 +222,8 @@ class Trainer:
         """Add what the agents' representations tell about the training levels."""
         world = self.suites["train"]
         found = information_about(self.states, self._keys_for(PROBE), world, self.setup)
-        bound = gap_bound(found.nats, world.start.shape[0])
+        task = self.setup.task
+        bound = gap_bound(found.nats, task.environment.num_levels(world), task.max_return)
         for index, row in enumerate(rows):
             row["mutual_information"] = float(found.nats[index])
             row["mutual_information_unfloored"] = float(found.unfloored[index])
@@ -264,14 +263,19 @@ class Trainer:
                 )
 
     def _keep_levels(self, weights: Float[np.ndarray, "seed slot"]) -> None:
-        """Write the levels that are likeliest to be replayed now."""
+        """Write the levels that are most probable to be replayed now."""
         for index, seed in enumerate(self.run.seeds):
             buffer = buffer_of(self.states, index)
-            likeliest = in_order(
-                buffer, buffer.levels.level, weights[index], self.makers, most=KEPT_LEVELS
+            kept = in_order(
+                buffer,
+                buffer.levels.level,
+                weights[index],
+                self.makers,
+                self.setup.task.level_format,
+                most=KEPT_LEVELS,
             )
             name = f"update-{self.num_updates:08d}-seed-{seed}.npz"
-            save_levels(self.run.path / "levels" / name, likeliest)
+            save_levels(self.run.path / "levels" / name, kept, self.setup.task.level_format)
 
     def _save(self) -> None:
         path = checkpoint.path_of(self.run.checkpoints, self.num_updates)
@@ -304,7 +308,7 @@ def finishing_first() -> Generator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def spread(levels: LevelDataset, most: int) -> LevelDataset:
+def spread(levels: LevelSet, most: int) -> LevelSet:
     """At most so many levels, evenly over the whole set."""
     count = min(most, len(levels))
     return levels[np.linspace(0, len(levels) - 1, count).round().astype(int)]

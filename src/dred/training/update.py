@@ -6,13 +6,14 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from dred.agents.ppo import learn
-from dred.tasks.gridworld.generators import Given
-from dred.training.phases import LEARN_ON, easiest, explore, propose, warm_up
+from dred.generation import NONE
+from dred.task import RunContext
+from dred.training.phases import ROLLOUTS, explore, mutate, score_dataset, select_parents
 from dred.training.state import Metrics, Setup, TrainState
 
 
 def update(
-    state: TrainState, *, given: Given, setup: Setup, key: PRNGKeyArray
+    state: TrainState, *, context: RunContext, setup: Setup, key: PRNGKeyArray
 ) -> tuple[TrainState, Metrics]:
     """Algorithm 1 of the paper, for any method: the record `setup.config.method` says how.
 
@@ -21,13 +22,13 @@ def update(
     those that were replayed, scored, and admitted to the buffer.
     """
     method, ppo = setup.config.method, setup.config.ppo
-    key_warm_up, key_explore, key_play, key_learn, key_propose = jax.random.split(key, 5)
+    key_score, key_explore, key_play, key_learn, key_mutate = jax.random.split(key, 5)
 
-    if method.warm_up and method.begins_with == "dataset":
-        state = warm_up(state, setup=setup, key=key_warm_up)
-    if method.learn_on == "replay" and method.new != "none":
-        state = explore(state, given=given, setup=setup, key=key_explore)
-    played = LEARN_ON[method.learn_on](state, given=given, setup=setup, key=key_play)
+    if method.warm_up and method.initial_buffer == "dataset":
+        state = score_dataset(state, setup=setup, key=key_score)
+    if method.learn_on == "replay" and method.new_level_generator != NONE:
+        state = explore(state, context=context, setup=setup, key=key_explore)
+    played = ROLLOUTS[method.learn_on](state, context=context, setup=setup, key=key_play)
     learner, losses = learn(
         state.learner,
         played.rollout,
@@ -38,7 +39,7 @@ def update(
         key=key_learn,
     )
     after = replace(state, learner=learner, buffer=played.buffer, num_updates=state.num_updates + 1)
-    if method.after != "none":
-        parents = easiest(played.results, method.num_parents, ppo.num_envs)
-        after = propose(after, parents, given=given, setup=setup, key=key_propose)
-    return after, Metrics.of(played.rollout, losses)
+    if method.mutation_generator != NONE:
+        parents = select_parents(played.scores, method.num_parents, ppo.num_envs)
+        after = mutate(after, parents, context=context, setup=setup, key=key_mutate)
+    return after, Metrics.of(played.rollout, losses, setup.task.is_solved)

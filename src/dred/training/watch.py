@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from dred.evaluation.shift import shift_from
 from dred.replay.buffer import Buffer
 from dred.replay.distribution import average_probabilities, effective_number, probabilities
-from dred.tasks.gridworld.levels.level import Level
-from dred.tasks.gridworld.levels.metrics import level_metrics
-from dred.tasks.gridworld.levels.shift import histogram_of, jensen_shannon
+from dred.task import Levels, Task
 from dred.training.phases import eta_of
 from dred.training.state import Setup, TrainState
 
@@ -32,7 +31,7 @@ def describe_buffers(
     states: TrainState,
     weights: Float[np.ndarray, "seed slot"],
     setup: Setup,
-    dataset: Level,
+    dataset: Levels,
     *,
     in_detail: bool,
 ) -> list[dict[str, Any]]:
@@ -49,7 +48,7 @@ def describe_buffers(
         if in_detail:
             average = np.asarray(average_probabilities(buffer))
             row["effective_levels_averaged"] = float(effective_number(jnp.asarray(average)))
-            row |= look_closely(buffer.levels.level, average, dataset)
+            row |= look_closely(buffer.levels.level, average, dataset, setup.task)
         rows.append(row)
     return rows
 
@@ -81,25 +80,18 @@ def at_a_glance(buffer: Buffer, weight: Float[np.ndarray, " slot"]) -> dict[str,
 
 
 def look_closely(
-    levels: Level, weight: Float[np.ndarray, " slot"], dataset: Level
+    levels: Levels, weight: Float[np.ndarray, " slot"], dataset: Levels, task: Task
 ) -> dict[str, Any]:
-    """What the levels are like that are likely to be drawn."""
+    """Return what the levels are like that are likely to be drawn, by the task's features."""
     likely = np.flatnonzero(weight > 0)
-    some = Level(*(np.asarray(part)[likely] for part in levels))
+    some = jax.tree.map(lambda part: np.asarray(part)[likely], levels)
     share = weight[likely] / weight[likely].sum()
-    metrics = level_metrics(some)
-    divergence = jensen_shannon(
-        histogram_of(some, share.astype(np.float64)),
-        histogram_of(Level(*(np.asarray(part) for part in dataset))),
-    )
-    return {
-        "solvable_mass": float(share[np.isfinite(metrics.path)].sum()),
-        "path": weighted_mean(metrics.path, share),
-        "moss_density": weighted_mean(metrics.moss_density, share),
-        "lava_density": weighted_mean(metrics.lava_density, share),
-        "jsd_distance": float(np.sqrt(divergence)),
-        "jsd_divergence": divergence,
-    }
+    features = {} if task.measure is None else task.measure(some)
+    row: dict[str, Any] = {name: weighted_mean(of, share) for name, of in features.items()}
+    shift = shift_from(jax.tree.map(np.asarray, dataset), some, share.astype(np.float64), task)
+    if shift is not None:
+        row |= {"jsd_distance": shift.distance, "jsd_divergence": shift.divergence}
+    return row
 
 
 def weighted_mean(

@@ -7,7 +7,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
-from dred.environment import Move
+from dred.environment import Environment, Transition
 from dred.errors import ConfigError, DatasetError
 from dred.tasks.gridworld.levels.level import ANY_HEADING, LAVA, WALL, Level, as_batch
 from dred.tasks.gridworld.view import (
@@ -34,7 +34,7 @@ class State(eqx.Module):
     row: Int[Array, ""]
     column: Int[Array, ""]
     heading: Int[Array, ""]  # 0 right, 1 down, 2 left, 3 up
-    first_heading: Int[Array, ""]  # that with which it began, and will begin this level again
+    first_heading: Int[Array, ""]  # that with which it began
     time: Int[Array, ""]  # steps taken in this episode
 
 
@@ -55,19 +55,8 @@ class Step(eqx.Module):
     truncated: Bool[Array, ""]  # out of time: the future is still worth something
 
 
-class Gridworld(eqx.Module):
-    """A grid to walk through, from start to goal.
-
-    **View**: five by five tiles, see `View`. Walls do not block the sight.
-    **Actions**: 0 turn left, 1 turn right, 2 go forward; 3 to 6 do nothing but take a step.
-    **Reward**: 1 − 0.9·t/T for reaching the goal at step t of at most T, else 0.
-    **End**: terminated on the goal and in lava; truncated after T steps.
-    **Start**: at the level's start, with its heading, or a random one if the level leaves it open.
-
-    These are the dynamics of Minigrid, and tested against it step by step. All methods are pure and
-    work under `jit`, `vmap` and `scan`. `reset_to` and `step` are for one level; training uses
-    `prepare`, `begin`, `look` and `move`, which share one world among all agents.
-    """
+class GridworldEnvironment(Environment[Level, World, State, View]):
+    """The rules, for many agents that share one world of levels. See `Gridworld`."""
 
     max_steps: int | None = eqx.field(default=None, static=True)
     """T; in proportion to the level's area if not given: 250 for 15×15 with the border."""
@@ -83,35 +72,35 @@ class Gridworld(eqx.Module):
         return NUM_ACTIONS
 
     def time_limit(self, world: World) -> int:
-        """T in this world."""
+        """Return T in this world."""
         return self.max_steps or time_limit(world.height, world.width)
 
     def prepare(self, levels: Level) -> World:
-        """A batch of levels, laid out for playing."""
+        """Lay out a batch of levels for playing."""
         return prepare(levels)
 
-    def begin(self, world: World, level: Int[Array, ""], *, chance: UInt32[Array, ""]) -> State:
-        """An agent at the start of one level of a world; `chance` decides an open heading."""
+    def num_levels(self, world: World) -> int:
+        """Return how many levels a world has."""
+        return world.start.shape[0]
+
+    def reset(self, world: World, level: Int[Array, ""], *, bits: UInt32[Array, ""]) -> State:
+        """Return an agent at the start of a level; the bits decide a heading that is left open."""
         given = world.heading[level]
-        drawn = (chance % jnp.uint32(4)).astype(jnp.int32)
+        drawn = (bits % jnp.uint32(4)).astype(jnp.int32)
         return self.start(world, level, jnp.where(given == ANY_HEADING, drawn, given))
 
     def start(self, world: World, level: Int[Array, ""], heading: Int[Array, ""]) -> State:
-        """An agent at the start of one level, with this heading."""
+        """Return an agent at the start of a level, with this heading."""
         row, column = world.start[level, 0], world.start[level, 1]
         return State(level, row, column, heading, heading, jnp.zeros((), jnp.int32))
 
-    def restart(self, world: World, state: State) -> State:
-        """The agent at the start of the level it is in, with the heading it began it with."""
-        return self.start(world, state.level, state.first_heading)
-
-    def look(self, world: World, state: State) -> View:
-        """What the agent sees."""
+    def observe(self, world: World, state: State) -> View:
+        """Return what the agent sees."""
         ahead = jnp.arange(VIEW)
         lines = read_lines(world, state.level, state.row, state.column, state.heading, ahead)
         return View(draw_image(lines, state.heading), state.heading)
 
-    def move(self, world: World, state: State, action: Int[Array, ""]) -> Move[State]:
+    def step(self, world: World, state: State, action: Int[Array, ""]) -> Transition[State]:
         """Turn or walk, and see whether that was the end."""
         one = jnp.ones((1,), jnp.int32)
         line = read_lines(world, state.level, state.row, state.column, state.heading, one)[0]
@@ -132,23 +121,55 @@ class Gridworld(eqx.Module):
             first_heading=state.first_heading,
             time=time,
         )
-        return Move(
+        return Transition(
             state=after,
             reward=jnp.where(at_goal, 1.0 - 0.9 * time.astype(jnp.float32) / limit, 0.0),
             terminated=at_goal | (forward & (in_front == LAVA)),
             truncated=time >= limit,
         )
 
+
+class Gridworld(eqx.Module):
+    """A grid to walk through, from start to goal.
+
+    **View**: five by five tiles, see `View`. Walls do not block the sight.
+    **Actions**: 0 turn left, 1 turn right, 2 go forward; 3 to 6 do nothing but take a step.
+    **Reward**: 1 − 0.9·t/T for reaching the goal at step t of at most T, else 0.
+    **End**: terminated on the goal and in lava; truncated after T steps.
+    **Start**: at the level's start, with its heading, or a random one if the level leaves it open.
+
+    These are the dynamics of Minigrid, and tested against it step by step. All methods are pure and
+    work under `jit`, `vmap` and `scan`. They are for one level; training uses `environment`, which
+    shares one world of levels among all agents.
+    """
+
+    max_steps: int | None = eqx.field(default=None, static=True)
+    """T; in proportion to the level's area if not given: 250 for 15×15 with the border."""
+
+    def __check_init__(self) -> None:
+        _ = self.environment  # says what is wrong
+
+    @property
+    def environment(self) -> GridworldEnvironment:
+        """Return the same rules for many agents."""
+        return GridworldEnvironment(self.max_steps)
+
+    @property
+    def num_actions(self) -> int:
+        """Actions are 0 … 6."""
+        return NUM_ACTIONS
+
     def reset_to(self, level: Level, *, key: PRNGKeyArray) -> tuple[Episode, View]:
         """An agent at the start of this level, and what it sees."""
         if level.tiles.ndim != 2:
             raise DatasetError(
                 "reset_to takes one level, such as dataset[0]. For a batch use "
-                "jax.vmap(env.reset_to), or env.prepare and env.begin."
+                "jax.vmap(env.reset_to), or env.environment."
             )
         world = prepare(as_batch(level) if is_concrete(*level) else as_traceable_batch(level))
-        agent = self.begin(world, jnp.zeros((), jnp.int32), chance=jax.random.bits(key))
-        return Episode(world, agent), self.look(world, agent)
+        rules = self.environment
+        agent = rules.reset(world, jnp.zeros((), jnp.int32), bits=jax.random.bits(key))
+        return Episode(world, agent), rules.observe(world, agent)
 
     def step(self, state: Episode, action: ArrayLike, *, key: PRNGKeyArray | None = None) -> Step:
         """Act once. `key` is not needed: nothing in this environment is left to chance.
@@ -159,10 +180,11 @@ class Gridworld(eqx.Module):
         check_actions(action)
         if jnp.ndim(action) != 0:
             raise ConfigError("step takes one action; for a batch use jax.vmap(env.step).")
-        move = self.move(state.world, state.agent, jnp.asarray(action, jnp.int32))
-        view = self.look(state.world, move.state)
-        after = Episode(state.world, move.state)
-        return Step(after, view, move.reward, move.terminated, move.truncated)
+        rules = self.environment
+        after = rules.step(state.world, state.agent, jnp.asarray(action, jnp.int32))
+        view = rules.observe(state.world, after.state)
+        episode = Episode(state.world, after.state)
+        return Step(episode, view, after.reward, after.terminated, after.truncated)
 
 
 def time_limit(height: int, width: int) -> int:

@@ -21,10 +21,15 @@ from gymnasium.vector.utils import batch_space
 from jaxtyping import Array, Bool, Int
 from numpy.typing import NDArray
 
-from dred.agents.episodes import choose
-from dred.environment import Move
+from dred.agents.episodes import where
+from dred.environment import Transition
 from dred.errors import ConfigError
-from dred.tasks.gridworld.environment import NUM_ACTIONS, Gridworld, State, check_actions
+from dred.tasks.gridworld.environment import (
+    NUM_ACTIONS,
+    GridworldEnvironment,
+    State,
+    check_actions,
+)
 from dred.tasks.gridworld.levels.dataset import LevelDataset, from_levels, load
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level
 from dred.tasks.gridworld.pictures import draw_agent, draw_text
@@ -55,7 +60,7 @@ class _Core:
 
     def __init__(self, levels: Levels, max_steps: int | None) -> None:
         self.dataset = as_dataset(levels)
-        self.env = Gridworld(max_steps=max_steps)
+        self.env = GridworldEnvironment(max_steps)
         self.world = self.env.prepare(self.dataset.levels)
         self.begin = jax.jit(jax.vmap(self._begin, in_axes=(None, 0, 0)))
         self.play = jax.jit(jax.vmap(self._play, in_axes=(None, 0, 0, 0, 0, 0)))
@@ -64,7 +69,7 @@ class _Core:
         self, world: World, level: Int[Array, ""], heading: Int[Array, ""]
     ) -> tuple[State, View]:
         state = self.env.start(world, level, heading)
-        return state, self.env.look(world, state)
+        return state, self.env.observe(world, state)
 
     def _play(
         self,
@@ -74,19 +79,19 @@ class _Core:
         ended: Bool[Array, ""],
         level: Int[Array, ""],
         heading: Int[Array, ""],
-    ) -> tuple[Move[State], View]:
+    ) -> tuple[Transition[State], View]:
         """Act; or, where the last step ended an episode, begin the given level instead."""
-        move = self.env.move(world, state, action)
+        move = self.env.step(world, state, action)
         begun, _ = self._begin(world, level, heading)
-        after = choose(ended, begun, move.state)
+        after = where(ended, begun, move.state)
         goes_on = ~ended
-        move = Move(
+        move = Transition(
             after,
             jnp.where(ended, 0.0, move.reward),
             move.terminated & goes_on,
             move.truncated & goes_on,
         )
-        return move, self.env.look(world, after)
+        return move, self.env.observe(world, after)
 
     def draw_start(
         self, random: np.random.Generator, options: Mapping[str, Any] | None, count: int

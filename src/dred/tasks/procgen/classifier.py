@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal
-from dred.agents.network import Linear
 from dred.agents.probe import Examples, Information
 from dred.config import ProcgenConfig
 
@@ -46,7 +46,7 @@ def make_optimiser(config: ProcgenConfig) -> optax.GradientTransformation:
 
 def new_classifier(config: ProcgenConfig, *, key: PRNGKeyArray) -> Classifier:
     """One that has learned nothing."""
-    weight = orthogonal(config.num_levels, config.ppo.hidden_size, gain=0.01, key=key).T
+    weight = orthogonal(config.num_levels, config.agent.hidden_size, gain=0.01, key=key).T
     layer = Linear(weight, jnp.zeros(config.num_levels))
     return Classifier(layer, make_optimiser(config).init(cast(optax.Params, layer)))
 

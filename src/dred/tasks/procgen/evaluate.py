@@ -16,14 +16,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray, UInt8
 
 from dred.agents.categorical import gumbel_noise, sample
-from dred.agents.network import Linear
+from dred.agents.encoders import Linear
 from dred.agents.probe import Examples, Information
 from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.errors import ConfigError
 from dred.evaluation.suites import HEADER, noise_key
 from dred.files import write_text
 from dred.replay.distribution import average_probabilities, drawn_from, effective_number
-from dred.runs import Run
+from dred.run_folder import RunFolder
 from dred.settings import read_settings
 from dred.tasks.procgen.classifier import Guesses, guess, information_of
 from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
@@ -87,7 +87,7 @@ def decide(
     """An action for each agent, and what the classifier makes of its level."""
     features = network.features(image)
     known = jnp.minimum(level, layer.bias.shape[0] - 1)  # test levels have no guesses that count
-    return sample(network.judge(features).logits, noise), guess(layer, Examples(features, known))
+    return sample(network.heads(features).logits, noise), guess(layer, Examples(features, known))
 
 
 def play_each(
@@ -143,7 +143,7 @@ def episodes_in(config: ProcgenConfig, episodes: int | None) -> int:
 
 
 def evaluate(
-    run: Run,
+    run: RunFolder,
     *,
     episodes: int | None = None,
     seed: int = 0,
@@ -161,7 +161,7 @@ def evaluate(
     envs = ProcgenLevels(config.game, min(SLOTS, count), difficulty=config.difficulty)
     played = {
         name: play_each(
-            state.learner.network,
+            state.learner.agent,
             state.classifier.layer,
             envs,
             levels,
@@ -199,7 +199,7 @@ def level_sets(
     }
 
 
-def is_evaluated(run: Run) -> bool:
+def is_evaluated(run: RunFolder) -> bool:
     """Whether its final agent is, with as many episodes as its settings say."""
     config, scores = run.settings(ProcgenConfig), scores_in(run)
     return (
@@ -209,7 +209,7 @@ def is_evaluated(run: Run) -> bool:
     )
 
 
-def scores_in(run: Run) -> Scores | None:
+def scores_in(run: RunFolder) -> Scores | None:
     """What the last evaluation of a run found, if there was one."""
     path = run.path / "evaluation" / "scores.json"
     try:

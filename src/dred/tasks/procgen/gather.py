@@ -8,7 +8,7 @@ import numpy as np
 from dred.config import ProcgenConfig
 from dred.errors import ConfigError
 from dred.reports.hyperparameters import Setup
-from dred.runs import Run
+from dred.run_folder import RunFolder
 from dred.tasks.procgen.curves import Curves
 from dred.tasks.procgen.evaluate import scores_in
 from dred.tasks.procgen.outcomes import Outcome, RunName, order_of
@@ -16,7 +16,7 @@ from dred.tasks.procgen.outcomes import Outcome, RunName, order_of
 LAST_PART = 15  # the value loss is averaged over a fifteenth of training: the paper's 100 updates
 
 
-def outcomes_of(runs: Sequence[Run]) -> list[Outcome]:
+def outcomes_of(runs: Sequence[RunFolder]) -> list[Outcome]:
     """What each run came to, by its last evaluation."""
     difficulties = {run.settings(ProcgenConfig).difficulty for run in runs}
     if len(difficulties) > 1:
@@ -27,7 +27,7 @@ def outcomes_of(runs: Sequence[Run]) -> list[Outcome]:
     return [outcome_of(run) for run in runs]
 
 
-def outcome_of(run: Run) -> Outcome:
+def outcome_of(run: RunFolder) -> Outcome:
     """What a run came to, by its last evaluation."""
     name, scores = name_of(run), scores_in(run)
     if scores is None:
@@ -53,12 +53,12 @@ def outcome_of(run: Run) -> Outcome:
     )
 
 
-def curves_of(runs: Sequence[Run]) -> Curves:
+def curves_of(runs: Sequence[RunFolder]) -> Curves:
     """The metrics of each run."""
     return {name_of(run): run.metrics() for run in runs}
 
 
-def setups_of(runs: Sequence[Run]) -> list[Setup]:
+def setups_of(runs: Sequence[RunFolder]) -> list[Setup]:
     """What each strategy was run with, in the usual order; numbered if it was run in several ways.
 
     Games do not count: one way of running is the same in all of them.
@@ -77,7 +77,7 @@ def setups_of(runs: Sequence[Run]) -> list[Setup]:
     ]
 
 
-def name_of(run: Run) -> RunName:
+def name_of(run: RunFolder) -> RunName:
     """Which run it is."""
     config = run.settings(ProcgenConfig)
     return RunName(config.game, config.strategy.name, config.num_levels, run.seeds[0])

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray, UInt8
 
 from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
-from dred.agents.play import Rollout
+from dred.agents.rollout import Rollout
 from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
 from dred.tasks.procgen.resnet import ResNet
 
@@ -38,10 +38,10 @@ def choose(
 ) -> Choice:
     """An action for each agent."""
     features = network.features(image)
-    judged = network.judge(features)
-    action = sample(judged.logits, noise)
+    output = network.heads(features)
+    action = sample(output.logits, noise)
     return Choice(
-        action, log_prob(judged.logits, action), entropy(judged.logits), judged.value, features
+        action, log_prob(output.logits, action), entropy(output.logits), output.value, features
     )
 
 
@@ -80,7 +80,7 @@ def play(
         jnp.asarray(np.stack(part)) for part in zip(*choices, strict=True)
     )
     rollout = Rollout(
-        view=jnp.asarray(images),
+        observation=jnp.asarray(images),
         begins=jnp.asarray(begins),
         level=jnp.asarray(level),
         action=action,

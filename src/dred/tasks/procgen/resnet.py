@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 
+from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal, xavier_uniform
-from dred.agents.network import Judgement, Linear
+from dred.agents.protocol import PolicyOutput
 from dred.tasks.procgen.convolution import convolve, pool
 from dred.tasks.procgen.levels import NUM_ACTIONS
 
@@ -82,20 +83,20 @@ class ResNet(eqx.Module):
         flat = jax.nn.relu(now.reshape(now.shape[0], FLAT_SIZE))
         return jax.nn.relu(self.shared(flat))
 
-    def judge(self, features: Float[Array, "*batch feature"]) -> Judgement:
+    def heads(self, features: Float[Array, "*batch feature"]) -> PolicyOutput:
         """Policy and value from the features."""
-        return Judgement(self.actor(features), self.critic(features)[..., 0])
+        return PolicyOutput(self.actor(features), self.critic(features)[..., 0])
 
-    def over_time(
+    def unroll(
         self,
         views: UInt8[Array, "time env 64 64 3"],
         begins: Bool[Array, "time env"],
         memory: None = None,
-    ) -> Judgement:
+    ) -> PolicyOutput:
         """All steps of a batch of agents; without a memory, where episodes begin is all one."""
         del memory
         features = self.features(views.reshape(-1, *views.shape[2:]))
-        return self.judge(features.reshape(*begins.shape, -1))
+        return self.heads(features.reshape(*begins.shape, -1))
 
 
 def new_resnet(*, hidden_size: int = 256, key: PRNGKeyArray) -> ResNet:

@@ -42,7 +42,7 @@ def new_state(setup: Setup, *, key: PRNGKeyArray) -> State:
     """The state with which a run begins."""
     config = setup.config
     key_network, key_classifier = jax.random.split(key)
-    network = new_resnet(hidden_size=config.ppo.hidden_size, key=key_network)
+    network = new_resnet(hidden_size=config.agent.hidden_size, key=key_network)
     return State(
         learner=Learner(network, setup.optimiser.init(eqx.filter(network, eqx.is_array))),
         classifier=new_classifier(config, key=key_classifier),

@@ -13,7 +13,7 @@ from dred import checkpoint
 from dred.checkpoint import AnyShape
 from dred.config import ProcgenConfig
 from dred.errors import CheckpointError
-from dred.runs import Run, now
+from dred.run_folder import RunFolder, now
 from dred.tasks.procgen.levels import ProcgenLevels
 from dred.tasks.procgen.state import State, new_setup, new_state
 from dred.tasks.procgen.states import FirstStates
@@ -37,7 +37,7 @@ class Progress:
 class Trainer:
     """A run in progress."""
 
-    def __init__(self, run: Run, *, say: Say = print) -> None:
+    def __init__(self, run: RunFolder, *, say: Say = print) -> None:
         self.run, self.say = run, say
         self.config = config = run.settings(ProcgenConfig)
         self.seed = run.seeds[0]
@@ -133,8 +133,8 @@ class Trainer:
             "loss/policy": float(losses.policy),
             "loss/value": float(losses.value),
             "entropy": float(losses.entropy),
-            "clipped": float(losses.clipped),
-            "divergence": float(losses.divergence),
+            "clip_fraction": float(losses.clip_fraction),
+            "approx_kl": float(losses.approx_kl),
             "gradient_norm": float(losses.gradient_norm),
         }
         if "return/train" in row:
@@ -162,7 +162,7 @@ def mean_return(name: str, returned: Returns) -> dict[str, float | int]:
     return {f"episodes/{name}": count, **mean}
 
 
-def trained(run: Run, *, say: Say = print) -> State:
+def trained(run: RunFolder, *, say: Say = print) -> State:
     """The state in the newest checkpoint of a run."""
     config = run.settings(ProcgenConfig)
     blank = jax.eval_shape(lambda: new_state(new_setup(config), key=run_key(0)))

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray
 
-from dred.agents.play import Rollout
 from dred.agents.ppo import Losses, advantage_for_scores, estimate_advantages, learn
 from dred.agents.probe import Examples, Information
+from dred.agents.rollout import Rollout
 from dred.config import TEST_LEVELS_END, ProcgenConfig
 from dred.replay.buffer import Buffer, note_draws
 from dred.replay.distribution import (
@@ -21,7 +21,8 @@ from dred.replay.distribution import (
     probabilities,
     scheduled,
 )
-from dred.replay.scores import Results, judge, record, scores_of
+from dred.replay.scores import LevelScores, record, score_levels, scores_of
+from dred.task import is_positive
 from dred.tasks.procgen.classifier import guess, guess_and_learn, information_in
 from dred.tasks.procgen.levels import ProcgenLevels
 from dred.tasks.procgen.play import Played, play
@@ -74,11 +75,11 @@ def update(
     key_draw, key_play, key_learn, key_levels, key_watch, key_probe = jax.random.split(key, 6)
 
     next_levels = draw_levels(state, setup, key=key_draw)
-    played = play(state.learner.network, envs, np.asarray(next_levels), key=key_play)
+    played = play(state.learner.agent, envs, np.asarray(next_levels), key=key_play)
     state, learned = score_and_learn(state, played, setup, key=key_learn)
 
     next_levels = draw_watched_levels(setup.config, key=key_levels)
-    network = state.learner.network
+    network = state.learner.agent
     seen = play(network, watched, np.asarray(next_levels), key=key_watch, keep_images=False)
     state, found = look_at(state, seen, setup, key=key_probe)
     return state, Metrics(learned, found)
@@ -171,17 +172,18 @@ def judged(
     rollout: Rollout[Array],
     advantage: Float[Array, "time env"],
     config: ProcgenConfig,
-) -> Results:
+) -> LevelScores:
     """How it went in each level, by the critic and the classifier as they were then."""
     guesses = guess(state.classifier.layer, Examples(played.features, rollout.level))
-    return judge(
+    return score_levels(
         rollout,
         advantage_for_scores(rollout, advantage, config.strategy, config.ppo),
         best=state.buffer.best,
         optimal=state.buffer.optimal,
         scores=scores_of(config.strategy),
         discount=config.ppo.discount,
-        doubt=-guesses.log_prob,
+        is_solved=is_positive,
+        level_nll=-guesses.log_prob,
     )
 
 

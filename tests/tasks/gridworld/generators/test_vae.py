@@ -19,7 +19,7 @@ import dred
 from dred import checkpoint
 from dred.cli import main
 from dred.commands.generate import candidates_of, search
-from dred.config import VAEConfig
+from dred.tasks.gridworld.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.levels import from_text, make
 from dred.tasks.gridworld.generators.quality import assess

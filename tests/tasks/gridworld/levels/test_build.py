@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from dred.config import CaveEscapeConfig, DatasetConfig, TileConfig
+from dred.tasks.gridworld.config import CaveEscapeConfig, DatasetConfig, TileConfig
 from dred.errors import ConfigError, DatasetError, UnknownNameError
 from dred.files import OutputError
 from dred.levels import build, growing, load, make, problems

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dred.config import CaveEscapeConfig, TileConfig
+from dred.tasks.gridworld.config import CaveEscapeConfig, TileConfig
 from dred.errors import ConfigError, DatasetError
 from dred.levels import (
     LAVA,

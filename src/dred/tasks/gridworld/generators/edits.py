@@ -6,23 +6,36 @@ the start is gone, it goes to a random cell without a wall or lava. [fidelity 50
 the paper says; the released code takes five. Nothing makes sure that the goal can be reached.
 """
 
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray, UInt8
 
-from dred.config import MethodConfig
-from dred.tasks.gridworld.generators.protocol import Material
+from dred.config import need_one
+from dred.task import Generator, GeneratorInput
 from dred.tasks.gridworld.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
 
 START, GOAL, NOWHERE = 4, 5, -1
 KINDS = (EMPTY, WALL, LAVA, MOSS, START, GOAL)
 
 
-def edited(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
-    """Every parent with a few changes."""
-    keys = jax.random.split(key, material.parents.tiles.shape[0])
-    return jax.vmap(lambda level, key: edit(level, method.num_edits, key=key))(
-        material.parents, keys
+@dataclass(frozen=True)
+class EditsConfig:
+    """How levels are edited."""
+
+    num_edits: int = 3
+    """Tiles that may change."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "num_edits")
+
+
+def edited(given: GeneratorInput, settings: EditsConfig, key: PRNGKeyArray) -> Level:
+    """Return every parent with a few changes."""
+    keys = jax.random.split(key, given.parents.tiles.shape[0])
+    return jax.vmap(lambda level, key: edit(level, settings.num_edits, key=key))(
+        given.parents, keys
     )
 
 
@@ -83,3 +96,6 @@ def repair(
 
     goal = jnp.where(goal == NOWHERE, somewhere(start, key_goal), goal)
     return goal, jnp.where(start == NOWHERE, somewhere(goal, key_start), start)
+
+
+EDITS = Generator(edited, settings=EditsConfig(), uses_parents=True)

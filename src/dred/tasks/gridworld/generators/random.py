@@ -5,29 +5,42 @@ lava or moss with equal chance, go to cells that are still empty. Nothing makes 
 can be reached.
 """
 
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from dred.config import MethodConfig
-from dred.tasks.gridworld.generators.protocol import Material
+from dred.config import need_one
+from dred.task import Generator, GeneratorInput, NoSettings
 from dred.tasks.gridworld.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
 
 
-def random_rooms(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
-    """Rooms with random clutter, as large as the levels of the dataset."""
-    return rooms(material, method.max_clutter, key)
+@dataclass(frozen=True)
+class RandomConfig:
+    """How random rooms are filled."""
+
+    max_clutter: int = 60
+    """Fewer tiles than this are put into an empty room."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "max_clutter")
 
 
-def empty_rooms(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
-    """Rooms with nothing but a start and a goal."""
-    del method
-    return rooms(material, 1, key)
+def random_rooms(given: GeneratorInput, settings: RandomConfig, key: PRNGKeyArray) -> Level:
+    """Return rooms with random clutter, as large as the levels of the dataset."""
+    return rooms(given, settings.max_clutter, key)
 
 
-def rooms(material: Material, max_clutter: int, key: PRNGKeyArray) -> Level:
-    """A random level in place of every parent."""
-    count, height, width = material.parents.tiles.shape
+def empty_rooms(given: GeneratorInput, settings: NoSettings, key: PRNGKeyArray) -> Level:
+    """Return rooms with nothing but a start and a goal."""
+    del settings
+    return rooms(given, 1, key)
+
+
+def rooms(given: GeneratorInput, max_clutter: int, key: PRNGKeyArray) -> Level:
+    """Return a random level in place of every parent."""
+    count, height, width = given.parents.tiles.shape
     keys = jax.random.split(key, count)
     return jax.vmap(lambda key: random_level(height, width, max_clutter=max_clutter, key=key))(keys)
 
@@ -49,3 +62,7 @@ def random_level(height: int, width: int, *, max_clutter: int, key: PRNGKeyArray
         jnp.stack([start // width, start % width]).astype(jnp.int32),
         jnp.asarray(ANY_HEADING, jnp.int8),
     )
+
+
+RANDOM = Generator(random_rooms, settings=RandomConfig())
+EMPTY_ROOMS = Generator(empty_rooms)

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray, UInt32
 
-from dred.config import MethodConfig
-from dred.tasks.gridworld.generators.protocol import Material
+from dred.task import Generator, GeneratorInput, NoSettings
 from dred.tasks.gridworld.levels.build import make_fresh
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level
@@ -38,14 +37,17 @@ class TrueProcess(eqx.Module):
     source: Source = eqx.field(static=True)
 
 
-def resampled(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
-    """A fresh level in place of every parent."""
-    del method
-    process: TrueProcess = material.given.model
-    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), material.parents)
+def resampled(given: GeneratorInput, settings: NoSettings, key: PRNGKeyArray) -> Level:
+    """Return a fresh level in place of every parent."""
+    del settings
+    process: TrueProcess = given.model
+    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), given.parents)
     return jax.pure_callback(
         lambda bits: process.source(np.asarray(bits), shapes),
         shapes,
         jax.random.bits(key, (2,), jnp.uint32),
         vmap_method="sequential",
     )
+
+
+RESAMPLE = Generator(resampled, prepare=lambda dataset: TrueProcess(Source(dataset)))

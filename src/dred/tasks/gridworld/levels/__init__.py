@@ -4,6 +4,8 @@ levels = dred.levels.load("train.npz")
 print(dred.levels.to_text(levels[0]))
 """
 
+from dred.evaluation.shift import Shift as Shift
+from dred.evaluation.shift import jensen_shannon as jensen_shannon
 from dred.tasks.gridworld.levels.build import make as make
 from dred.tasks.gridworld.levels.cave_escape import furnish as furnish
 from dred.tasks.gridworld.levels.dataset import LevelDataset as LevelDataset
@@ -30,9 +32,7 @@ from dred.tasks.gridworld.levels.paths import largest_component as largest_compo
 from dred.tasks.gridworld.levels.paths import resistance_distance as resistance_distance
 from dred.tasks.gridworld.levels.paths import shortest_path as shortest_path
 from dred.tasks.gridworld.levels.render import draw_level as draw_level
-from dred.tasks.gridworld.levels.shift import Shift as Shift
 from dred.tasks.gridworld.levels.shift import histogram as histogram
-from dred.tasks.gridworld.levels.shift import jensen_shannon as jensen_shannon
 from dred.tasks.gridworld.levels.shift import shift_between as shift_between
 from dred.tasks.gridworld.levels.text import from_text as from_text
 from dred.tasks.gridworld.levels.text import to_text as to_text

@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Bool, Int32, UInt64
 
 from dred import progress
-from dred.config import CaveEscapeConfig
 from dred.errors import ConfigError, DatasetError
 from dred.files import check_writable
+from dred.tasks.gridworld.config import CaveEscapeConfig
 from dred.tasks.gridworld.levels import placement
 from dred.tasks.gridworld.levels.cave_escape import rules_of
 from dred.tasks.gridworld.levels.compiled import mark_new, seed_from, sub_seed

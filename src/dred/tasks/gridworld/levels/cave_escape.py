@@ -8,8 +8,8 @@ well to follow the moss and keep off the lava.
 import numpy as np
 from jaxtyping import Bool
 
-from dred.config import CaveEscapeConfig, TileConfig
 from dred.errors import DatasetError
+from dred.tasks.gridworld.config import CaveEscapeConfig, TileConfig
 from dred.tasks.gridworld.levels import placement
 from dred.tasks.gridworld.levels.compiled import seed_from
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level

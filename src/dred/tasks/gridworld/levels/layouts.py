@@ -20,9 +20,10 @@ import numpy as np
 from jaxtyping import Bool, UInt8
 
 from dred import storage
-from dred.config import DatasetConfig, check_seed
+from dred.config import check_seed
 from dred.errors import DatasetError
 from dred.settings import read_settings
+from dred.tasks.gridworld.config import DatasetConfig
 from dred.tasks.gridworld.levels import packing, placement
 from dred.tasks.gridworld.levels.build import check_boards, check_outcomes, grow_file, stream_of
 from dred.tasks.gridworld.levels.cave_escape import rules_of

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from dred.config import DatasetConfig, check_seed
+from dred.config import check_seed
 from dred.errors import ConfigError, lookup
-from dred.presets import LEVEL_SETS
 from dred.settings import read_settings
+from dred.tasks.gridworld.config import DatasetConfig
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.wfc.structures import Structure, find_structure
+from dred.tasks.gridworld.presets import LEVEL_SETS
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,14 @@ tile type t and distance to the goal d, c(t, d | level), averaged over levels, a
 Jensen–Shannon divergence between two such averages.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from jaxtyping import Float
 
 from dred.errors import DatasetError
+from dred.evaluation.shift import Shift, jensen_shannon
 from dred.tasks.gridworld.levels import measure
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level, for_compiled
-
-
-class Shift(NamedTuple):
-    """How far apart two distributions are; both numbers are 0 for the same, 1 for disjoint ones."""
-
-    divergence: float  # Jensen–Shannon, in bits
-    distance: float  # its square root, a metric: what the numbers in the paper match
 
 
 def histogram(
@@ -52,20 +44,6 @@ def histogram_of(
     tiles, goal, _, _ = for_compiled(levels)
     measure.count_tiles(tiles, goal, chosen / chosen.sum(), table)
     return table
-
-
-def jensen_shannon(p: Float[np.ndarray, "*any"], q: Float[np.ndarray, "*any"]) -> float:
-    """The Jensen–Shannon divergence of two distributions, in bits.
-
-    JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m),   m = (p + q) / 2
-    """
-    middle = (p + q) / 2
-
-    def to_middle(part: Float[np.ndarray, "*any"]) -> float:
-        there = part > 0
-        return float(np.sum(part[there] * np.log2(part[there] / middle[there])))
-
-    return min(1.0, max(0.0, 0.5 * to_middle(p) + 0.5 * to_middle(q)))
 
 
 def shift_between(

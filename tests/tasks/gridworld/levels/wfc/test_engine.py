@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dred.config import WFCConfig
+from dred.tasks.gridworld.config import WFCConfig
 from dred.tasks.gridworld.levels.compiled import derive, draw, seed_from, sub_seed
 from dred.tasks.gridworld.levels.wfc import engine
 from dred.tasks.gridworld.levels.wfc.structures import builtin, catalogue

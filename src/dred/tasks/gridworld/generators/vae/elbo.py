@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from dred.config import VAEConfig
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.graph import CLASSES, level_graph
 from dred.tasks.gridworld.generators.vae.model import Drawing, Latent, LevelVAE, Seen
 from dred.tasks.gridworld.generators.vae.places import goal_log_odds, start_log_odds

@@ -11,8 +11,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from dred.config import VAEConfig
 from dred.errors import DatasetError
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.elbo import Parts, loss_of
 from dred.tasks.gridworld.generators.vae.model import LevelVAE, Seen, with_running_values
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level
@@ -34,8 +34,8 @@ History = list[dict[str, float]]  # a row per epoch
 def begin(levels: Level, config: VAEConfig, *, key: PRNGKeyArray) -> Fitting:
     """A model that knows nothing."""
     count, height, width = levels.tiles.shape
-    need_enough(count, round(config.held_back * count))
-    if config.turns and height != width:
+    need_enough(count, round(config.validation_fraction * count))
+    if config.augment_symmetries and height != width:
         raise DatasetError(f"turns needs square levels; these have {height}×{width} cells.")
     model = LevelVAE(config, height * width, key=jax.random.fold_in(key, MODEL))
     state = optax.adam(config.learning_rate).init(eqx.filter(model, eqx.is_array))
@@ -82,7 +82,7 @@ def fit(
     levels = Level(*(jnp.asarray(part) for part in levels))
     count = levels.tiles.shape[0]
     if held_back is None:
-        held_back = held_back_levels(count, config.held_back, key=key)
+        held_back = held_back_levels(count, config.validation_fraction, key=key)
     used = np.setdiff1d(np.arange(count), held_back)
     fitting = fitting or begin(levels, config, key=key)
     some, others = (
@@ -124,7 +124,7 @@ def one_epoch(
         (model, state), (chosen, key) = carry, given
         batch = jax.tree.map(lambda part: part[chosen], levels)
         key_turn, key_noise = jax.random.split(key)
-        if config.turns:
+        if config.augment_symmetries:
             batch = turned(batch, key=key_turn)
 
         def loss(model: LevelVAE) -> tuple[Array, tuple[Parts, Seen]]:

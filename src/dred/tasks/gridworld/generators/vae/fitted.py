@@ -15,9 +15,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred import checkpoint
-from dred.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError
+from dred.former import modern
 from dred.settings import read_settings
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.graph import level_graph
 from dred.tasks.gridworld.generators.vae.latent import LatentSpace
 from dred.tasks.gridworld.generators.vae.model import Latent, LevelVAE
@@ -176,7 +177,7 @@ def load(folder: str | Path, *, weights: Literal["best", "last"] = "last") -> Fi
         ) from None
     except ValueError as error:
         raise CheckpointError(f"{folder}/generator.json is damaged: {error}.") from None
-    config = read_settings(VAEConfig, facts["config"], where=f"{folder}/generator.json")
+    config = read_settings(VAEConfig, modern(facts["config"]), where=f"{folder}/generator.json")
     dataset = load_levels(folder / "levels.npz")
     if dataset.digest != facts["digest"]:
         raise DatasetError(f"{folder}/levels.npz is not what the model was fitted to.")

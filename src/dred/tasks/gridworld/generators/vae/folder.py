@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from dred import checkpoint
-from dred.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError
 from dred.files import OutputError, cannot_write, write_text
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.fit import Fitting, History
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 

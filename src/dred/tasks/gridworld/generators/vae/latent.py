@@ -3,13 +3,15 @@
 It is a pytree, so it can be handed to compiled code such as a training loop.
 """
 
+from dataclasses import dataclass
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from dred.config import MethodConfig
-from dred.tasks.gridworld.generators.protocol import Material
+from dred.config import need_one
+from dred.task import GeneratorInput
 from dred.tasks.gridworld.generators.vae.model import Latent, LevelVAE
 from dred.tasks.gridworld.generators.vae.sample import between, draw_levels
 from dred.tasks.gridworld.levels.level import Level
@@ -61,12 +63,29 @@ class LatentSpace(eqx.Module):
         return self.near(between(one, other, share), key=key, temperature=temperature)
 
 
-def interpolated(material: Material, method: MethodConfig, key: PRNGKeyArray) -> Level:
-    """Levels evenly spaced between a few random pairs of the dataset, no level in two of them."""
-    space: LatentSpace = material.given.model
-    count = material.parents.tiles.shape[0]
+@dataclass(frozen=True)
+class InterpolationConfig:
+    """Between which levels of the dataset new ones are made."""
+
+    num_pairs: int = 6
+    """Pairs of levels of the dataset, between which new ones are evenly spaced."""
+    with_ends: bool = True
+    """The first and last of a pair's levels are at the two levels themselves."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "num_pairs")
+
+
+def interpolated(given: GeneratorInput, settings: InterpolationConfig, key: PRNGKeyArray) -> Level:
+    """Return levels evenly spaced between a few random pairs of the dataset, all different."""
+    space: LatentSpace = given.model
+    count = given.parents.tiles.shape[0]
     first, second, share = pairs_and_shares(
-        space.latents.mean.shape[0], count, method.num_pairs, with_ends=method.with_ends, key=key
+        space.latents.mean.shape[0],
+        count,
+        settings.num_pairs,
+        with_ends=settings.with_ends,
+        key=key,
     )
     return space.interpolate(first, second, share, key=jax.random.fold_in(key, 1))
 

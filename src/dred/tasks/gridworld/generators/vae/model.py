@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from dred.config import VAEConfig
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.graph import CLASSES, FEATURES, Graph, sum_of_neighbours
 
 MOMENTUM, EPSILON = 0.1, 1e-5

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int, PRNGKeyArray
 
-from dred.config import VAEConfig
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.quality import assess
 from dred.tasks.gridworld.generators.vae.fit import fit, folds, held_back_levels
 from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
@@ -88,7 +88,7 @@ def parts_held_back(
 ) -> list[Int[np.ndarray, " held"]]:
     """Return which levels each fit of a candidate holds back: a share of them, or fold by fold."""
     if not num_folds:
-        return [held_back_levels(count, base.held_back, key=key)]
+        return [held_back_levels(count, base.validation_fraction, key=key)]
     return list(folds(count, -(-count // num_folds), key=key))
 
 

@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from numpy.typing import NDArray
 
-from dred.config import WFCConfig
 from dred.errors import ConfigError, DatasetError, lookup
 from dred.settings import read_settings
+from dred.tasks.gridworld.config import WFCConfig
 from dred.tasks.gridworld.levels.compiled import seed_from, sub_seed
 from dred.tasks.gridworld.levels.wfc import engine
 

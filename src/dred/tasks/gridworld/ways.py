@@ -11,9 +11,9 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from dred.agents.network import ActorCritic
+from dred.agents.protocol import Agent
 from dred.reports.episodes import record
-from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.environment import GridworldEnvironment
 from dred.tasks.gridworld.levels.example import WAYS, example_levels
 
 TRAINED = 3  # (a) to (c) come first
@@ -44,24 +44,27 @@ def counted_information(counts: Int[np.ndarray, "row column"]) -> float:
     return float(np.sum(joint[there] * np.log(joint[there] / apart[there])))
 
 
-def ways_taken(network: ActorCritic, *, episodes: int = 64, seed: int = 0) -> Ways:
+def ways_taken(agent: Agent, *, episodes: int = 64, seed: int = 0) -> Ways:
     """Play each of the levels (a) to (d) so many times."""
-    levels, env = example_levels(), Gridworld()
+    levels, env = example_levels(), GridworldEnvironment()
     count = len(levels)
     numbers = np.repeat(np.arange(count), episodes)
     world = env.prepare(levels[numbers].levels)
-    poses, played, returned = jax.device_get(
-        record(network, env, world, len(numbers), key=jax.random.key(seed))
+    frames = env.time_limit(world)
+    played = jax.device_get(
+        record(agent, env, world, len(numbers), frames, key=jax.random.key(seed))
     )
     taken = np.zeros((count, len(WAYS) + 1), np.int64)
     firsts = [way[0] for way in WAYS.values()]
-    steps = played.sum(axis=0)
+    steps = played.steps
     for episode, number in enumerate(numbers):
-        path = [(int(row), int(column)) for row, column, _ in poses[: steps[episode] + 1, episode]]
+        where = (played.states.row, played.states.column)
+        rows, columns = (part[: steps[episode] + 1, episode].tolist() for part in where)
+        path = list(zip(rows, columns, strict=True))
         ways = [firsts.index(cell) for cell in path if cell in firsts]
         taken[number, ways[0] if ways else len(WAYS)] += 1
     return Ways(
         taken,
-        (returned > 0).reshape(count, episodes).mean(axis=1),
+        (played.returned > 0).reshape(count, episodes).mean(axis=1),
         steps.reshape(count, episodes).mean(axis=1),
     )

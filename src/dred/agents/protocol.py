@@ -1,0 +1,53 @@
+"""What an agent is to the rest of the core: what it remembers, and what it makes of what it sees."""
+
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from jaxtyping import Array, Bool, Float
+
+AgentT = TypeVar("AgentT", bound="Agent")
+
+
+class PolicyOutput(NamedTuple):
+    """What an agent makes of an observation and its memory."""
+
+    logits: Float[Array, "*batch action"]  # of the policy
+    value: Float[Array, "*batch"]  # what the critic expects from here on
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A network that plays and learns; a pytree whose leaves are its parameters."""
+
+    def initial_memory(self, num_envs: int) -> Any:  # noqa: ANN401  (a pytree, leaves [env, …])
+        """Return what a batch of agents remembers before the first step: zeros."""
+        ...
+
+    def step(self, memory: Any, observation: Any) -> tuple[Any, PolicyOutput]:  # noqa: ANN401
+        """Return the memory after one step of a batch of agents, and policy and value."""
+        ...
+
+    def representation(
+        self,
+        observations: Any,  # noqa: ANN401  (leaves [time, env, …])
+        begins: Bool[Array, "time env"],
+        memory: Any = None,  # noqa: ANN401  (that before the first step; the initial one if none)
+    ) -> Float[Array, "time env feature"]:
+        """Return what policy and value are computed from, at all steps of a batch of agents.
+
+        The memory is lost where an episode begins.
+        """
+        ...
+
+    def unroll(
+        self,
+        observations: Any,  # noqa: ANN401
+        begins: Bool[Array, "time env"],
+        memory: Any = None,  # noqa: ANN401
+    ) -> PolicyOutput:
+        """Return policy and value at all steps of a batch of agents; see `representation`."""
+        ...
+
+    @property
+    def products(self) -> int:
+        """Return the multiplications of a step, for benchmarks."""
+        ...

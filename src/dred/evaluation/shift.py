@@ -1,0 +1,40 @@
+"""How far one distribution over levels is from another."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+if TYPE_CHECKING:
+    from dred.task import Levels, Task
+
+
+class Shift(NamedTuple):
+    """How far apart two distributions are; both numbers are 0 for the same, 1 for disjoint ones."""
+
+    divergence: float  # Jensen–Shannon, in bits
+    distance: float  # its square root, a metric: what the numbers in the paper match
+
+
+def jensen_shannon(p: Float[np.ndarray, "*any"], q: Float[np.ndarray, "*any"]) -> float:
+    """Return the Jensen–Shannon divergence of two distributions, in bits.
+
+    JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m),   m = (p + q) / 2
+    """
+    middle = (p + q) / 2
+
+    def to_middle(part: Float[np.ndarray, "*any"]) -> float:
+        there = part > 0
+        return float(np.sum(part[there] * np.log2(part[there] / middle[there])))
+
+    return min(1.0, max(0.0, 0.5 * to_middle(p) + 0.5 * to_middle(q)))
+
+
+def shift_from(
+    dataset: "Levels", levels: "Levels", weights: Float[np.ndarray, " level"], task: "Task"
+) -> Shift | None:
+    """Return how far weighted levels are from a dataset; None if the task cannot tell."""
+    if task.histogram is None:
+        return None
+    divergence = jensen_shannon(task.histogram(levels, weights), task.histogram(dataset, None))
+    return Shift(divergence, float(np.sqrt(divergence)))

@@ -1,0 +1,59 @@
+"""The generators that a method names: looked up in its task, with settings and models."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dred.config import MethodConfig
+from dred.errors import ConfigError, lookup
+from dred.settings import varied
+from dred.task import Generator, LevelSet, Task
+
+NONE = "none"
+
+
+def generators_of(method: MethodConfig, task: Task) -> dict[str, Generator]:
+    """Return the generators that a method uses, by name; stops at what the task does not know."""
+    names = [n for n in (method.new_level_generator, method.mutation_generator) if n != NONE]
+    what = f"generator of the task {task.name}"
+    found = {name: lookup(task.generators, name, what=what) for name in names}
+    for name in method.generator_settings:
+        lookup(task.generators, name, what=what)
+    return found
+
+
+def settings_of(method: MethodConfig, name: str, generator: Generator) -> Any:  # noqa: ANN401
+    """Return the settings of a generator, with what the method changes."""
+    changes: Mapping[str, object] = method.generator_settings.get(name, {})
+    return varied(generator.settings, changes, where=f"method.generator_settings.{name}")
+
+
+def needs_fitted(method: MethodConfig, task: Task) -> bool:
+    """Return whether a method makes levels with a fitted model."""
+    return any(one.load is not None for one in generators_of(method, task).values())
+
+
+def models_for(
+    method: MethodConfig, task: Task, dataset: LevelSet, folder: Path | None
+) -> dict[str, Any]:
+    """Return what the method's generators need besides levels, by name."""
+    if folder is None and needs_fitted(method, task):
+        raise ConfigError(
+            f"{method.name} makes levels with a fitted generator. Fit one with `dred fit --levels "
+            "F.npz --out vae`, with the levels to train on, and add --generator vae."
+        )
+    if folder is not None and not needs_fitted(method, task):
+        raise ConfigError(f"{method.name} does not use a fitted generator. Leave out --generator.")
+    models: dict[str, Any] = {}
+    for name, one in generators_of(method, task).items():
+        if one.load is not None and folder is not None:
+            models[name] = one.load(folder, dataset)
+        elif one.prepare is not None:
+            models[name] = one.prepare(dataset)
+    return models
+
+
+def digest_of_fitted(method: MethodConfig, task: Task, folder: Path) -> str:
+    """Return what tells the fitted model of a method from others."""
+    digests = [one.digest for one in generators_of(method, task).values() if one.digest]
+    return digests[0](folder)

@@ -1,0 +1,263 @@
+"""What a run folder contains; reading and writing it.
+
+run.json          a format number, task, settings, versions, digests of levels, command, status
+metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
+checkpoints/      the last few states of training
+policies/         agents at powers of two and every tenth of training, kept for good
+levels/           the levels most probable to be replayed at some updates, with their probabilities
+evaluation/       per-level results; in over-training/UPDATE/ those of the agents in policies/
+"""
+
+import dataclasses
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from dred import __version__
+from dred.config import ProcgenConfig, TrainConfig
+from dred.errors import ConfigError, DatasetError
+from dred.files import OutputError, cannot_write, write_text
+from dred.former import FORMER_METRICS, modern
+from dred.registry import find_task
+from dred.settings import read_settings
+from dred.task import LevelSet, Task
+
+FORMAT = 2  # 1, without a number in the file, had other names for some settings
+SettingsT = TypeVar("SettingsT")
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """A file or folder that a run was given."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What `run.json` says."""
+
+    format: int
+    task: str
+    kind: str
+    config: Mapping[str, object]
+    seeds: tuple[int, ...]
+    levels: Mapping[str, FileRecord]
+    generator: FileRecord | None
+    command: tuple[str, ...]
+    track: str | None
+    versions: Mapping[str, str]
+    started: str
+    ended: str | None
+    status: str
+    told: Mapping[str, Any] = field(repr=False)  # the file itself
+
+    @staticmethod
+    def of(told: Mapping[str, Any]) -> "RunRecord":
+        """Return the record that the content of a file describes."""
+        number = int(told.get("format", 1))
+        config = cast("dict[str, object]", told["config"])
+        generator = told.get("generator")
+        return RunRecord(
+            format=number,
+            task=told.get("task", "gridworld"),
+            kind=told.get("kind", TrainConfig.__name__),
+            config=config if number == FORMAT else modern(config),
+            seeds=tuple(told["seeds"]),
+            levels={name: file_record(noted) for name, noted in told.get("levels", {}).items()},
+            generator=file_record(generator) if generator else None,
+            command=tuple(told.get("command", ())),
+            track=told.get("track"),
+            versions=told.get("versions", {}),
+            started=told.get("started", ""),
+            ended=told.get("ended"),
+            status=told.get("status", ""),
+            told=told,
+        )
+
+
+def file_record(noted: Mapping[str, str]) -> FileRecord:
+    """Return what a file notes of another."""
+    return FileRecord(noted.get("path", ""), noted.get("digest", ""))
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run folder. What `run.json` says is read once."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Return where states of training are."""
+        return self.path / "checkpoints"
+
+    @property
+    def policies(self) -> Path:
+        """Return where the agents are that are kept for good."""
+        return self.path / "policies"
+
+    @cached_property
+    def record(self) -> RunRecord:
+        """Return what `run.json` says."""
+        try:
+            told = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ConfigError(
+                f"{self.path} is not a run: it has no run.json. Give the folder that was the --out "
+                "of `dred train`."
+            ) from None
+        except ValueError as error:
+            raise ConfigError(f"{self.path}/run.json is damaged: {error}.") from None
+        if told.get("format", 1) > FORMAT:
+            raise ConfigError(
+                f"{self.path} was made by a newer version of dred, {told.get('versions')}. This "
+                f"one is {__version__}."
+            )
+        return RunRecord.of(told)
+
+    @cached_property
+    def config(self) -> TrainConfig:
+        """Return the settings it was started with."""
+        return self.settings(TrainConfig)
+
+    @cached_property
+    def task(self) -> Task:
+        """Return the task it trains for."""
+        return find_task(self.record.task)
+
+    def settings(self, kind: type[SettingsT]) -> SettingsT:
+        """Return the settings, if they are of this kind."""
+        if self.record.kind != kind.__name__:
+            raise ConfigError(
+                f"{self.path} is a run of another kind: runs in Procgen are for the commands of "
+                "`dred procgen`, all others for the commands without that word."
+            )
+        return read_settings(kind, self.record.config, where=f"{self.path}/run.json")
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Return the seeds that are trained together."""
+        return self.record.seeds
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a digest of all that tells its training from others, but seeds and places."""
+        told = self.record.told
+        files = {**told.get("levels", {}), "generator": told.get("generator") or {}}
+        digests = {name: noted.get("digest") for name, noted in files.items()}
+        return hashlib.sha256(
+            json.dumps([told["config"], digests], sort_keys=True).encode()
+        ).hexdigest()
+
+    def note(self, **changes: object) -> None:
+        """Change some of what `run.json` says."""
+        told = {**self.record.told, **changes}
+        write_text(self.path / "run.json", json.dumps(told, indent=2, ensure_ascii=False))
+        self.__dict__.pop("record", None)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return all lines of `metrics.jsonl` that are whole."""
+        try:
+            lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        rows: list[dict[str, Any]] = []
+        for line in lines:
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                break  # the last line, cut short when the run was killed
+        if self.record.format == FORMAT:
+            return rows
+        return [{FORMER_METRICS.get(name, name): row[name] for name in row} for row in rows]
+
+    def levels(self, name: str) -> LevelSet:
+        """Return the levels that it was given, "train" or "test", which must not have changed."""
+        noted = self.record.levels[name]
+        levels = self.task.level_format.load(noted.path)
+        if levels.digest != noted.digest:
+            raise DatasetError(
+                f"{noted.path} has changed since {self.path} began: its digest was "
+                f"{noted.digest[:12]} and is {levels.digest[:12]}. Put the old levels back, or "
+                "start a new run."
+            )
+        return levels
+
+    def append_metrics(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add lines to `metrics.jsonl`."""
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        try:
+            with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise OutputError(cannot_write(self.path, error)) from error
+
+    def cut_metrics(self, num_updates: int) -> None:
+        """Drop lines that were written after the given update, which will be done again."""
+        kept = [row for row in self.metrics() if row["update"] <= num_updates]
+        text = "".join(f"{json.dumps(row)}\n" for row in kept)
+        write_text(self.path / "metrics.jsonl", text)
+
+
+def create_run(
+    path: Path,
+    *,
+    task: str,
+    config: TrainConfig | ProcgenConfig,
+    seeds: Sequence[int],
+    levels: Mapping[str, Mapping[str, str]],
+    command: Sequence[str],
+    generator: Mapping[str, str] | None = None,
+    track: str | None = None,
+) -> RunFolder:
+    """Make a new run folder; it must not exist yet."""
+    if path.exists():
+        verb = "dred procgen resume" if isinstance(config, ProcgenConfig) else "dred resume"
+        raise ConfigError(
+            f"{path} exists already. Choose another --out, or continue that run with "
+            f"`{verb} {path}`."
+        )
+    told = {
+        "format": FORMAT,
+        "task": task,
+        "kind": type(config).__name__,
+        "config": dataclasses.asdict(config),
+        "seeds": list(seeds),
+        "levels": dict(levels),
+        "generator": None if generator is None else dict(generator),
+        "command": list(command),
+        "track": track,
+        "versions": versions(),
+        "started": now(),
+        "ended": None,
+        "status": "running",
+    }
+    try:
+        (path / "checkpoints").mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(cannot_write(path, error)) from error
+    write_text(path / "run.json", json.dumps(told, indent=2, ensure_ascii=False))
+    return RunFolder(path)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of all that decides the numbers."""
+    import jax
+
+    packages = {name: version(name) for name in ("jax", "jaxlib", "numpy", "equinox", "optax")}
+    device = jax.devices()[0].device_kind
+    return {"dred": __version__, "python": platform.python_version(), **packages, "device": device}
+
+
+def now() -> str:
+    """Return the time, for `run.json`."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

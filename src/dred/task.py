@@ -1,0 +1,209 @@
+"""A task is a record: all that the core must know of a kind of problem.
+
+The core plays, replays, learns, evaluates and reports; what a level is, how it is played and drawn,
+and where new ones come from, the task says. Optional parts are None or empty, and what depends on
+them is left out.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
+
+from dred.agents.protocol import Agent
+from dred.config import AgentConfig, TrainConfig
+from dred.environment import Environment
+
+Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
+
+
+class LevelSet(Protocol):
+    """A set of levels, as a file holds them."""
+
+    @property
+    def levels(self) -> Levels:
+        """Return the levels themselves, as a batch."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Return what tells this set from others."""
+        ...
+
+    @property
+    def structure(self) -> Any:  # noqa: ANN401  (an array of text, [level])
+        """Return what each level is called, or what made it."""
+        ...
+
+    @property
+    def meta(self) -> Mapping[str, object]:
+        """Return what the file says about itself."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many levels there are."""
+        ...
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  (one level, or a set of some)
+        """Return one level by its number, or a set of those that an array of numbers names."""
+        ...
+
+    def save(self, path: Path) -> None:
+        """Write the set."""
+        ...
+
+
+class LevelFormat(Protocol):
+    """How levels of a task are stored and exchanged."""
+
+    @property
+    def treedef(self) -> Any:  # noqa: ANN401  (a PyTreeDef)
+        """Return the structure of a batch of levels, as `jax.tree.structure` gives it."""
+        ...
+
+    def load(self, path: str | Path) -> LevelSet:
+        """Read a set of levels, and check it."""
+        ...
+
+    def collect(
+        self,
+        levels: Levels,
+        structure: Any,
+        meta: Mapping[str, object],
+    ) -> LevelSet:
+        """Return a batch of levels as a set, each with a word about it."""
+        ...
+
+
+class RunContext(eqx.Module):
+    """What a run is given and does not change: the dataset, and the models of its generators."""
+
+    dataset: Levels
+    models: dict[str, Any] = eqx.field(default_factory=dict)  # by the name of the generator
+
+
+class GeneratorInput(eqx.Module):
+    """What there is to make levels from."""
+
+    dataset: Levels
+    parents: Levels  # as many as levels are wanted: from the last replay, easiest first
+    model: Any = None  # what the generator has prepared or fitted
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """The settings of a generator that has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Generator:
+    """Where new levels come from."""
+
+    propose: Callable[[GeneratorInput, Any, PRNGKeyArray], Levels]
+    """Return as many levels as there are parents, given settings and a key. Traced by JAX."""
+    settings: Any = field(default_factory=NoSettings)
+    """Its settings, as a frozen record of their usual values."""
+    uses_parents: bool = False
+    """Whether levels are made from parents, which are then noted."""
+    prepare: Callable[[LevelSet], Any] | None = None
+    """Return the model it needs, from the dataset alone."""
+    load: Callable[[Path, LevelSet], Any] | None = None
+    """Return the fitted model it needs from a folder, checked against the dataset."""
+    digest: Callable[[Path], str] | None = None
+    """Return what tells the fitted model in a folder from others."""
+    fit_presets: tuple[str, ...] = ()
+    """Names of settings with which it can be fitted."""
+
+
+class Pictures(Protocol):
+    """How levels and episodes are shown."""
+
+    def draw_level(self, level: Any, *, size: int) -> UInt8[np.ndarray, "height width 3"]:  # noqa: ANN401
+        """Return a picture of a level, about so many pixels wide."""
+        ...
+
+    def draw_state(
+        self,
+        level: Any,
+        state: Any,
+        *,
+        size: int,
+    ) -> UInt8[np.ndarray, "height width 3"]:
+        """Return a picture of an agent in a level."""
+        ...
+
+    def legend(self) -> Mapping[str, UInt8[np.ndarray, "height width 3"]]:
+        """Return what the pictures are made of, by name; may be empty."""
+        ...
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A collection of sets of levels to evaluate on."""
+
+    names: tuple[str, ...]
+    """What the sets are called."""
+    make: Callable[[LevelSet], Mapping[str, LevelSet]]
+    """Return the sets, given the levels trained on."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number by which levels are described."""
+
+    label: str
+    """What it is, in words."""
+    percent: bool = False
+    """Whether it is a share."""
+
+
+def is_positive(returned: Float[Array, "*batch"]) -> Bool[Array, "*batch"]:
+    """Return whether returns are above 0."""
+    return returned > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A kind of problem."""
+
+    name: str
+    """What it is called on the command line."""
+    environment: Environment[Any, Any, Any, Any]
+    """How levels are played."""
+    level_format: LevelFormat
+    """How levels are stored."""
+    new_agent: Callable[[AgentConfig, PRNGKeyArray], Agent]
+    """Return an agent that has learned nothing."""
+    budgets: Mapping[str, TrainConfig]
+    """Presets: how much to train, with which agent."""
+    max_return: float = 1.0
+    """The largest return of an episode."""
+    is_solved: Callable[[Float[Array, "*batch"]], Bool[Array, "*batch"]] = is_positive
+    """Return whether an episode with this return counts as solved."""
+    optimal_returns: Callable[[Levels, Any], Float[Array, " level"]] | None = None
+    """Return the highest return that each of these levels, laid out in a world, allows."""
+    features: Mapping[str, Feature] = field(default_factory=dict[str, Feature])
+    """The numbers by which levels are described, by their names in metrics."""
+    measure: Callable[[Levels], Mapping[str, Float[np.ndarray, " level"]]] | None = None
+    """Return the features of levels; NaN where one is not defined. Not traced."""
+    histogram: (
+        Callable[[Levels, Float[np.ndarray, " level"] | None], Float[np.ndarray, "..."]] | None
+    ) = None
+    """Return levels, each with a weight, as one distribution, by which shift is measured."""
+    generators: Mapping[str, Generator] = field(default_factory=dict[str, Generator])
+    """Where new levels come from, by name."""
+    pictures: Pictures | None = None
+    """How levels are shown."""
+    suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])
+    """Named collections of sets to evaluate on."""
+
+    def optimal_of(self, levels: Levels, world: Any) -> Float[Array, " level"]:  # noqa: ANN401
+        """Return the highest return that each level allows; the largest there is if not known."""
+        if self.optimal_returns is None:
+            return jnp.full(self.environment.num_levels(world), self.max_return)
+        return self.optimal_returns(levels, world)

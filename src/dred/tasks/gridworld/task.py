@@ -1,0 +1,129 @@
+"""The gridworld as a task."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray, UInt8
+
+from dred.agents.network import ActorCritic, keys_for_agent, new_agent
+from dred.config import AgentConfig
+from dred.errors import lookup
+from dred.task import Feature, LevelSet, Suite, Task
+from dred.tasks.gridworld.encoders import ENCODERS
+from dred.tasks.gridworld.environment import GridworldEnvironment, State
+from dred.tasks.gridworld.generators import GENERATORS
+from dred.tasks.gridworld.levels.build import make
+from dred.tasks.gridworld.levels.dataset import LevelDataset, concatenate, load
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.metrics import level_metrics
+from dred.tasks.gridworld.levels.render import draw_level
+from dred.tasks.gridworld.levels.shift import histogram_of
+from dred.tasks.gridworld.levels.text import from_text
+from dred.tasks.gridworld.optimal import optimal_returns
+from dred.tasks.gridworld.pictures import draw_agent
+from dred.tasks.gridworld.presets import GRIDWORLD_BUDGETS
+from dred.tasks.gridworld.view import World
+
+ENVIRONMENT = GridworldEnvironment()
+PAPER = ("train", "test", "edge", "hardcore")  # the sets of the suite `paper`
+
+
+class GridworldLevels:
+    """How levels of the gridworld are stored."""
+
+    treedef = jax.tree.structure(Level(0, 0, 0, 0))
+
+    def load(self, path: str | Path) -> LevelDataset:
+        """Read a set of levels, and check it."""
+        return load(path)
+
+    def collect(self, levels: Level, structure: Any, meta: Mapping[str, object]) -> LevelDataset:  # noqa: ANN401
+        """Return a batch of levels as a set, each with a word about it."""
+        return LevelDataset(*levels, structure=np.asarray(structure), meta=dict(meta))
+
+
+class GridworldPictures:
+    """How levels and agents are drawn."""
+
+    def draw_level(self, level: Level, *, size: int) -> UInt8[np.ndarray, "height width 3"]:
+        """Return a picture of a level, about so many pixels wide."""
+        return draw_level(level, cell=cell_of(level, size))
+
+    def draw_state(
+        self, level: Level, state: State, *, size: int
+    ) -> UInt8[np.ndarray, "height width 3"]:
+        """Return a picture of an agent in a level."""
+        row, column, heading = (int(part) for part in (state.row, state.column, state.heading))
+        return draw_agent(level, row, column, heading, cell=cell_of(level, size))
+
+    def legend(self) -> dict[str, UInt8[np.ndarray, "height width 3"]]:
+        """Return a small picture of each kind of tile, by name."""
+        names = ("wall", "empty", "moss", "lava", "goal", "start, any heading")
+        pixels = draw_level(from_text("#.,~GS"), cell=18)
+        return {
+            name: pixels[18:36, 18 * (place + 1) : 18 * (place + 2)]
+            for place, name in enumerate(names)
+        }
+
+
+def cell_of(level: Level, size: int) -> int:
+    """Return the pixels of a tile, so that levels of any size make pictures of about one size."""
+    return max(4, size // (max(level.tiles.shape) + 2))
+
+
+def new_gridworld_agent(config: AgentConfig, key: PRNGKeyArray) -> ActorCritic:
+    """Return an agent that has learned nothing."""
+    for_encoder, rest = keys_for_agent(key)
+    name = config.encoder or next(iter(ENCODERS))
+    encoder = lookup(ENCODERS, name, what="encoder of the gridworld")(for_encoder)
+    return new_agent(config, encoder, ENVIRONMENT.num_actions, keys=rest)
+
+
+def optimal(levels: Level, world: World) -> Float[Array, " level"]:
+    """Return the highest return that each level allows."""
+    return optimal_returns(levels, ENVIRONMENT.time_limit(world))
+
+
+def measure(levels: Level) -> dict[str, Float[np.ndarray, " level"]]:
+    """Return the features of levels."""
+    found = level_metrics(levels)
+    return {
+        "solvable_mass": np.isfinite(found.path).astype(np.float64),
+        "path": found.path,
+        "moss_density": found.moss_density,
+        "lava_density": found.lava_density,
+    }
+
+
+def paper_suite(train: LevelSet) -> dict[str, LevelSet]:
+    """Return the four sets of the paper: levels trained on, 2048 held out, 448 edge cases, 216 large.
+
+    All but the first are made anew, which takes seconds and gives the same levels each time.
+    """
+    edge = concatenate([make(f"cave-escape-edge-{kind}") for kind in ("moss", "lava")])
+    sets = (train, make("cave-escape-test"), edge, make("cave-escape-hardcore"))
+    return cast("dict[str, LevelSet]", dict(zip(PAPER, sets, strict=True)))
+
+
+GRIDWORLD = Task(
+    name="gridworld",
+    environment=ENVIRONMENT,
+    level_format=GridworldLevels(),
+    new_agent=new_gridworld_agent,
+    budgets=GRIDWORLD_BUDGETS,
+    optimal_returns=optimal,
+    features={
+        "solvable_mass": Feature("can be solved", percent=True),
+        "path": Feature("steps from start to goal"),
+        "moss_density": Feature("moss, of navigable cells", percent=True),
+        "lava_density": Feature("lava, of other cells", percent=True),
+    },
+    measure=measure,
+    histogram=histogram_of,
+    generators=GENERATORS,
+    pictures=GridworldPictures(),
+    suites={"paper": Suite(PAPER, paper_suite)},
+)
