@@ -21,13 +21,14 @@ import numpy as np
 from dred.config import ProbeConfig
 from dred.evaluation.evaluate import evaluate
 from dred.evaluation.gaps import examples, level_information
-from dred.generators import Given
+from dred.generation import models_for
 from dred.levels import make
 from dred.presets import train_config
 from dred.replay.distribution import average_probabilities, drawn_from, effective_number
-from dred.tasks.gridworld.generators.models import model_for
+from dred.task import RunContext
 from dred.tasks.gridworld.levels.level import Level
-from dred.training.phases import eta_of, probabilities, replay
+from dred.tasks.gridworld.task import GRIDWORLD
+from dred.training.phases import eta_of, probabilities, rollout_from_buffer
 from dred.training.state import key_of_update, new_setup, new_state, run_key
 from dred.training.update import update
 
@@ -53,16 +54,19 @@ def look(name: str, *, cuts: str, bootstrap: bool, vae: str, old) -> dict[str, o
     dataset = make("cave-escape-train")
     setup, key = new_setup(config), run_key(0)
     levels = Level(*(jnp.asarray(part) for part in dataset.levels))
-    model = model_for(method, dataset, Path(vae) if name == "vae-dred" else None)
-    given = Given(levels, model)
+    folder = Path(vae) if name == "vae-dred" else None
+    models = models_for(method, GRIDWORLD, dataset, folder)
+    given = RunContext(levels, models)
     state = new_state(setup, levels, key=key)
-    step = jax.jit(lambda state, given, key: update(state, given=given, setup=setup, key=key)[0])
+    step = jax.jit(lambda state, given, key: update(state, context=given, setup=setup, key=key)[0])
     count = len(dataset)
 
     @jax.jit
     def ends(state, given, key):  # noqa: ANN001, ANN202
         """Which slots the coming update plays, and in which of them an episode ends."""
-        played = replay(state, given=given, setup=setup, key=jax.random.split(key, 5)[2])
+        played = rollout_from_buffer(
+            state, context=given, setup=setup, key=jax.random.split(key, 5)[2]
+        )
         zeros = jnp.zeros(state.buffer.capacity, bool)
         level = played.rollout.level
         return zeros.at[level].max(True), zeros.at[level].max(played.rollout.ended)
@@ -72,7 +76,7 @@ def look(name: str, *, cuts: str, bootstrap: bool, vae: str, old) -> dict[str, o
         key_draw, key_play = jax.random.split(key)
         slots = jax.vmap(drawn_from(weight))(jax.random.bits(key_draw, (512,)))
         world = state.buffer.levels.world
-        play = partial(evaluate, state.learner.network, setup.environment, world)
+        play = partial(evaluate, state.learner.agent, setup.environment, world)
         drawn = play(slots, key=key_play).returned.mean()
         return drawn - play(jnp.arange(count), key=key_play).returned.mean()
 
@@ -92,15 +96,15 @@ def look(name: str, *, cuts: str, bootstrap: bool, vae: str, old) -> dict[str, o
             average = average_probabilities(state.buffer)
             averages.append(float(returned(state, average, now)))
     world = jax.tree.map(lambda leaf: leaf[:count], state.buffer.levels.world)
-    network, environment, all_levels = state.learner.network, setup.environment, jnp.arange(count)
+    agent, environment, all_levels = state.learner.agent, setup.environment, jnp.arange(count)
     keys = jax.random.split(jax.random.key(1), 3)
     pair = [
-        old.Examples(*examples(network, environment, world, all_levels, OLD, key=some))
+        old.Examples(*examples(agent, environment, world, all_levels, OLD, key=some))
         for some in keys[:2]
     ]
     former = old.information(*pair, count, OLD, key=keys[2])
-    now = level_information(network, environment, world, all_levels, ProbeConfig(), key=keys[0])
-    solved = evaluate(network, environment, world, all_levels, key=keys[1]).solved.mean()
+    now = level_information(agent, environment, world, all_levels, ProbeConfig(), key=keys[0])
+    solved = (evaluate(agent, environment, world, all_levels, key=keys[1]).returned > 0).mean()
     return {
         "run": f"{name}, {'bootstrap' if bootstrap else 'no bootstrap'}, cuts: {cuts}",
         "solved": float(solved),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dred.levels import level_metrics, make
-from dred.presets import EDGE_STRUCTURES, LEVEL_SETS, TRAINING_STRUCTURES
 from dred.tasks.gridworld.levels.dataset import repeated_levels
 from dred.tasks.gridworld.levels.level import faults
 from dred.tasks.gridworld.levels.paths import solvable
+from dred.tasks.gridworld.presets import EDGE_STRUCTURES, LEVEL_SETS, TRAINING_STRUCTURES
 
 
 @pytest.fixture(scope="module")

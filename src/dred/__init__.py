@@ -5,23 +5,52 @@ use, so that `import dred` and `dred --help` stay quick.
 """
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dred import envs as envs
     from dred import generators as generators
     from dred import levels as levels
     from dred import runs as runs
+    from dred import tasks as tasks
+    from dred.agents.simple import SimpleAgent as SimpleAgent
+    from dred.api import evaluate as evaluate
+    from dred.api import report as report
+    from dred.api import train as train
+    from dred.config import Method as Method
+    from dred.environment import Environment as Environment
+    from dred.environment import Transition as Transition
+    from dred.level_table import LevelTable as LevelTable
+    from dred.level_table import TableFormat as TableFormat
+    from dred.task import Feature as Feature
+    from dred.task import Generator as Generator
+    from dred.task import Task as Task
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("envs", "generators", "levels", "runs")
+_SUBPACKAGES = ("envs", "generators", "levels", "runs", "tasks")
+_NAMES = {
+    "Environment": "environment",
+    "Feature": "task",
+    "Generator": "task",
+    "LevelTable": "level_table",
+    "Method": "config",
+    "SimpleAgent": "agents.simple",
+    "TableFormat": "level_table",
+    "Task": "task",
+    "Transition": "environment",
+    "evaluate": "api",
+    "report": "api",
+    "train": "api",
+}
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:  # noqa: ANN401  (a module, class or function)
     if name in _SUBPACKAGES:
         return importlib.import_module(f"dred.{name}")
+    if name in _NAMES:
+        module = importlib.import_module(f"dred.{_NAMES[name]}")
+        return getattr(module, name)
     raise AttributeError(f"module 'dred' has no attribute {name!r}")
 
 
@@ -44,4 +73,4 @@ _register_with_gymnasium()
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_SUBPACKAGES])
+    return sorted([*globals(), *_SUBPACKAGES, *_NAMES])

@@ -258,14 +258,17 @@ class MethodConfig:
             )
         if self.initial_buffer == "empty" and self.admit == "solved":
             raise ConfigError(
-                f"The method {self.name!r} begins with an empty buffer and admits only solved levels, of "
-                'which there may be none at first. Use admit = "all".'
+                f"The method {self.name!r} begins with an empty buffer and admits only solved "
+                'levels, of which there may be none at first. Use admit = "all".'
             )
         if self.initial_buffer == "empty" and (not generates or self.capacity == 0):
             raise ConfigError(
                 f"The method {self.name!r} begins with an empty buffer, so it needs a generator "
                 "of new levels (new_level_generator) and a capacity."
             )
+
+
+Method = MethodConfig  # what users call it
 
 
 @dataclass(frozen=True)

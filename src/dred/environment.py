@@ -35,8 +35,10 @@ class Transition(eqx.Module, Generic[StateT]):
 class Environment(eqx.Module, Generic[LevelsT, WorldT, StateT, ObservationT]):
     """The functions that an environment gives; derive from this class to write one."""
 
-    num_actions: eqx.AbstractVar[int]
-    """Actions are 0 … num_actions − 1."""
+    @property
+    @abstractmethod
+    def num_actions(self) -> int:
+        """Return how many actions there are: 0 … num_actions − 1."""
 
     def prepare(self, levels: LevelsT) -> WorldT:
         """Lay out a batch of levels for playing; the levels themselves if nothing is to be done."""

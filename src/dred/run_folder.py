@@ -216,10 +216,11 @@ def create_run(
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
+    given: Mapping[Path, LevelSet] | None = None,
     generator: Mapping[str, str] | None = None,
     track: str | None = None,
 ) -> RunFolder:
-    """Make a new run folder; it must not exist yet."""
+    """Make a new run folder; it must not exist yet. Sets that were `given` are written into it."""
     if path.exists():
         verb = "dred procgen resume" if isinstance(config, ProcgenConfig) else "dred resume"
         raise ConfigError(
@@ -243,6 +244,8 @@ def create_run(
     }
     try:
         (path / "checkpoints").mkdir(parents=True)
+        for file, some in (given or {}).items():
+            some.save(file)
     except OSError as error:
         raise OutputError(cannot_write(path, error)) from error
     write_text(path / "run.json", json.dumps(told, indent=2, ensure_ascii=False))

@@ -8,7 +8,7 @@ them is left out.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -18,10 +18,12 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 from dred.agents.protocol import Agent
 from dred.config import AgentConfig, TrainConfig
 from dred.environment import Environment
+from dred.presets import BUDGETS
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
 
 
+@runtime_checkable
 class LevelSet(Protocol):
     """A set of levels, as a file holds them."""
 
@@ -58,6 +60,7 @@ class LevelSet(Protocol):
         ...
 
 
+@runtime_checkable
 class LevelFormat(Protocol):
     """How levels of a task are stored and exchanged."""
 
@@ -73,7 +76,7 @@ class LevelFormat(Protocol):
     def collect(
         self,
         levels: Levels,
-        structure: Any,
+        structure: Any,  # noqa: ANN401  (an array of text, [level])
         meta: Mapping[str, object],
     ) -> LevelSet:
         """Return a batch of levels as a set, each with a word about it."""
@@ -120,6 +123,7 @@ class Generator:
     """Names of settings with which it can be fitted."""
 
 
+@runtime_checkable
 class Pictures(Protocol):
     """How levels and episodes are shown."""
 
@@ -129,8 +133,8 @@ class Pictures(Protocol):
 
     def draw_state(
         self,
-        level: Any,
-        state: Any,
+        level: Any,  # noqa: ANN401
+        state: Any,  # noqa: ANN401
         *,
         size: int,
     ) -> UInt8[np.ndarray, "height width 3"]:
@@ -179,7 +183,7 @@ class Task:
     """How levels are stored."""
     new_agent: Callable[[AgentConfig, PRNGKeyArray], Agent]
     """Return an agent that has learned nothing."""
-    budgets: Mapping[str, TrainConfig]
+    budgets: Mapping[str, TrainConfig] = field(default_factory=lambda: BUDGETS)
     """Presets: how much to train, with which agent."""
     max_return: float = 1.0
     """The largest return of an episode."""
@@ -199,6 +203,8 @@ class Task:
     """Where new levels come from, by name."""
     pictures: Pictures | None = None
     """How levels are shown."""
+    describe_size: Callable[[LevelSet], str] | None = None
+    """Return how large the levels of a set are, in words."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])
     """Named collections of sets to evaluate on."""
 

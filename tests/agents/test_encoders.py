@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.encoders import ENCODERS
-from dred.agents.network import new_network
 from dred.levels import from_text
+from dred.tasks.gridworld.encoders import ENCODERS
 from dred.tasks.gridworld.environment import Gridworld
 from dred.tasks.gridworld.view import View
+from tests.agents.making import new_agent_of
 
 ENV = Gridworld()
 LEVEL = from_text("""
@@ -47,11 +47,11 @@ def test_tiles_are_told_by_name_one_number_a_kind():
 
 
 def test_an_agent_that_sees_tiles_has_fewer_weights_and_plays():
-    network = new_network(7, hidden_size=128, encoder="tiles", key=jax.random.key(0))
+    network = new_agent_of(7, hidden_size=128, encoder="tiles", key=jax.random.key(0))
     size = sum(leaf.size for leaf in jax.tree.leaves(network))
     assert size == (129 * 64 + 64) + (64 + 128 + 1) * 512 + 2 * 129 * 32 + 33 * 8
     _, view = ENV.reset_to(LEVEL, key=jax.random.key(0))
     batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], view)
-    memory, judged = network.step(network.lstm.empty(1), batch)
+    memory, output = network.step(network.initial_memory(1), batch)
     assert memory.hidden.shape == (1, 128)
-    assert judged.logits.shape == (1, 7)
+    assert output.logits.shape == (1, 7)

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 
 from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
-from dred.agents.encoders import at_each_place
-from dred.agents.network import new_network
-from dred.agents.play import Rollout
 from dred.agents.ppo import (
     Learner,
     estimate_advantages,
@@ -22,10 +19,13 @@ from dred.agents.ppo import (
     policy_loss,
     value_loss,
 )
+from dred.agents.rollout import Rollout
 from dred.config import PPOConfig
 from dred.errors import ConfigError
 from dred.presets import BUDGETS
+from dred.tasks.gridworld.encoders import at_each_place
 from dred.tasks.gridworld.view import View
+from tests.agents.making import new_agent_of
 from tests.oracles import learning as oracle
 
 
@@ -37,29 +37,29 @@ def column(*numbers):
     return floats(*numbers)[:, None]
 
 
-def test_advantage_of_a_single_reward_fades_by_discount_times_trace():
-    got = advantages(column(0, 0, 1), column(0.5, 0.5, 0), column(0, 0, 0, 0), trace=0.5)
+def test_advantage_of_a_single_reward_fades_by_discount_times_lambda():
+    got = advantages(column(0, 0, 1), column(0.5, 0.5, 0), column(0, 0, 0, 0), gae_lambda=0.5)
     np.testing.assert_allclose(got[:, 0], [0.0625, 0.25, 1])
 
 
-@given(seed=st.integers(0, 300), trace=st.sampled_from([0.0, 0.5, 0.95, 1.0]))
-def test_advantages_equal_the_sum_written_out(seed, trace):
+@given(seed=st.integers(0, 300), gae_lambda=st.sampled_from([0.0, 0.5, 0.95, 1.0]))
+def test_advantages_equal_the_sum_written_out(seed, gae_lambda):
     random = np.random.default_rng(seed)
     reward, value = random.normal(size=(9, 2)), random.normal(size=(10, 2))
     discount = np.where(random.random((9, 2)) < 0.3, 0.0, 0.99)
     fast = advantages(
-        *(jnp.asarray(a, jnp.float32) for a in (reward, discount, value)), trace=trace
+        *(jnp.asarray(a, jnp.float32) for a in (reward, discount, value)), gae_lambda=gae_lambda
     )
     np.testing.assert_allclose(
-        fast, oracle.advantages(reward, discount, value, trace), rtol=1e-4, atol=1e-4
+        fast, oracle.advantages(reward, discount, value, gae_lambda), rtol=1e-4, atol=1e-4
     )
 
 
-def test_no_trace_means_one_step_and_full_trace_means_the_whole_return():
+def test_lambda_0_means_one_step_and_lambda_1_the_whole_return():
     reward, discount, value = column(1, 2, 4), column(0.5, 0.5, 0.5), column(1, 1, 1, 8)
-    one_step = advantages(reward, discount, value, trace=0.0)
+    one_step = advantages(reward, discount, value, gae_lambda=0.0)
     np.testing.assert_allclose(one_step[:, 0], [0.5, 1.5, 7.0])
-    whole = advantages(reward, discount, value, trace=1.0)
+    whole = advantages(reward, discount, value, gae_lambda=1.0)
     assert float(whole[0, 0]) == pytest.approx(1 + 0.5 * 2 + 0.25 * 4 + 0.125 * 8 - 1)
 
 
@@ -68,7 +68,7 @@ def rollout_of(reward, terminated, truncated, value, end_value):
     terminated, truncated = (jnp.array(a, jnp.bool_)[:, None] for a in (terminated, truncated))
     nothing = jnp.zeros((len(reward), 1), jnp.int32)
     return Rollout(
-        view=None,
+        observation=None,
         begins=terminated,
         level=nothing,
         action=nothing,
@@ -92,13 +92,13 @@ ROLLOUT = rollout_of(
 
 
 def test_as_released_time_outs_and_the_end_of_the_rollout_are_worth_nothing():
-    config = PPOConfig(discount=0.5, trace=1.0)
+    config = PPOConfig(discount=0.5, gae_lambda=1.0)
     got = estimate_advantages(ROLLOUT, config)
     np.testing.assert_allclose(got[:, 0], [0, 0, 0])
 
 
 def test_with_bootstrap_they_are_worth_what_the_critic_expects():
-    config = PPOConfig(discount=0.5, trace=1.0, bootstrap=True)
+    config = PPOConfig(discount=0.5, gae_lambda=1.0, bootstrap=True)
     got = estimate_advantages(ROLLOUT, config)
     # Step 1 ends by time with an expected 2: ½·2. Step 0 sees half of that. Step 2 sees ½·4.
     np.testing.assert_allclose(got[:, 0], [0.5, 1.0, 2.0])
@@ -151,13 +151,13 @@ def test_actions_are_drawn_by_their_probabilities():
 
 
 def test_the_network_has_the_published_size_and_first_outputs():
-    network = new_network(7, key=jax.random.key(0))
+    network = new_agent_of(7, key=jax.random.key(0))
     assert sum(leaf.size for leaf in jax.tree.leaves(network)) == 432_929
     image = jax.random.randint(jax.random.key(1), (4, 5, 5, 3), 0, 10).astype(jnp.uint8)
     view = View(image, jnp.arange(4))
     assert network.encoder(view).shape == (4, 149)
-    _, judged = network.step(network.lstm.empty(4), view)
-    assert jnp.abs(judged.logits).max() < 0.05  # nearly uniform at first
+    _, output = network.step(network.initial_memory(4), view)
+    assert jnp.abs(output.logits).max() < 0.05  # nearly uniform at first
 
 
 def test_the_kernel_at_each_place_makes_the_convolution_that_jax_knows():
@@ -185,10 +185,10 @@ def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(size):
     num_envs, length = 12, 4
     random = np.random.default_rng(0)
     shape = (length, num_envs)
-    network = new_network(7, hidden_size=8, key=jax.random.key(0))
+    network = new_agent_of(7, hidden_size=8, key=jax.random.key(0))
     image = jnp.asarray(random.integers(0, 4, size=(*shape, 5, 5, 3)), jnp.uint8)
     rollout = Rollout(
-        view=View(image, jnp.zeros(shape, jnp.int32)),
+        observation=View(image, jnp.zeros(shape, jnp.int32)),
         begins=jnp.asarray(random.random(shape) < 0.2),
         level=jnp.zeros(shape, jnp.int32),
         action=jnp.asarray(random.integers(7, size=shape), jnp.int32),
@@ -203,7 +203,7 @@ def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(size):
     advantage = jnp.asarray(random.normal(size=shape), jnp.float32)
 
     def learned(size):
-        config = PPOConfig(num_envs=12, epochs=2, num_minibatches=2, cpu_piece=size)
+        config = PPOConfig(num_envs=12, epochs=2, num_minibatches=2, cpu_microbatch_size=size)
         optimiser = make_optimiser(config, 1)
         learner = Learner(network, optimiser.init(eqx.filter(network, eqx.is_array)))
         return learn(learner, rollout, advantage, config, optimiser, key=jax.random.key(1))
@@ -213,6 +213,6 @@ def test_a_minibatch_in_pieces_teaches_the_same_as_in_one(size):
 
 
 def test_pieces_must_divide_a_minibatch():
-    ppo = PPOConfig(num_envs=36, num_minibatches=4, cpu_piece=2)
-    with pytest.raises(ConfigError, match="cpu_piece"):
+    ppo = PPOConfig(num_envs=36, num_minibatches=4, cpu_microbatch_size=2)
+    with pytest.raises(ConfigError, match="cpu_microbatch_size"):
         replace(BUDGETS["smoke"], ppo=ppo)

@@ -6,46 +6,38 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.episodes import next_level, uniform
-from dred.agents.network import new_network
-from dred.agents.play import play
+from dred.agents.episodes import Start, next_level, uniform
 from dred.agents.ppo import Learner, estimate_advantages, learn, make_optimiser
+from dred.agents.rollout import roll_out
 from dred.config import PPOConfig
-from dred.environment import Environment, Move
+from dred.environment import Environment, Transition
 from dred.tasks.gridworld.view import View
+from tests.agents.making import new_agent_of
 
-CONFIG = PPOConfig(
-    num_envs=16, num_steps=16, learning_rate=5e-3, hidden_size=16, discount=0.9, epochs=4
-)
+CONFIG = PPOConfig(num_envs=16, num_steps=16, learning_rate=5e-3, discount=0.9, epochs=4)
 
 
-class Probe(eqx.Module):
+class Probe(Environment):
     """Level k is seen as k; what pays is for each probe to say."""
 
     length: int = eqx.field(static=True, default=1)
-    num_actions: int = 2
+    num_actions: int = eqx.field(static=True, default=2)
 
-    def prepare(self, levels):
-        return jnp.asarray(levels)
-
-    def begin(self, world, level, *, chance):
+    def reset(self, world, level, *, bits):
         return Place(level, jnp.int32(0))
 
-    def restart(self, world, state):
-        return Place(state.level, jnp.int32(0))
-
-    def look(self, world, state):
+    def observe(self, world, state):
         image = jnp.zeros((5, 5, 3), jnp.uint8).at[:, :, 0].set(self.shown(state).astype(jnp.uint8))
         return View(image, jnp.int32(0))
 
     def shown(self, state):
         return 10 * state.level
 
-    def move(self, world, state, action):
+    def step(self, world, state, action):
         over = state.time + 1 >= self.length
         after = Place(state.level, state.time + 1)
         reward = jnp.where(over, self.pays(state, action), 0.0)
-        return Move(after, reward.astype(jnp.float32), over, jnp.zeros((), bool))
+        return Transition(after, reward.astype(jnp.float32), over, jnp.zeros((), bool))
 
 
 class Place(eqx.Module):
@@ -76,35 +68,34 @@ class PaysByMemory(PaysByAction):
 
 
 def trained(env, updates):
-    assert isinstance(env, Environment)
-    world = env.prepare([0, 1])
+    world = env.prepare(jnp.array([0, 1]))
+    assert env.num_levels(world) == 2
     optimiser = make_optimiser(CONFIG, updates)
-    network = new_network(2, hidden_size=CONFIG.hidden_size, key=jax.random.key(0))
+    network = new_agent_of(2, hidden_size=16, key=jax.random.key(0))
     learner = Learner(network, optimiser.init(eqx.filter(network, eqx.is_array)))
 
     def rollout_of(network, key):
         levels = jnp.arange(CONFIG.num_envs) % 2
-        begun = jax.vmap(lambda level: env.begin(world, level, chance=jnp.uint32(0)))(levels)
-        return play(
+        return roll_out(
             network,
             env,
             world,
-            begun,
+            Start(levels, jnp.zeros_like(levels, jnp.uint32)),
             length=CONFIG.num_steps,
-            restart=next_level(env, uniform(2)),
+            next_start=next_level(uniform(2)),
             value_ends=False,
             key=key,
         )
 
     def step(learner, key):
         key_play, key_learn = jax.random.split(key)
-        rollout = rollout_of(learner.network, key_play)
+        rollout = rollout_of(learner.agent, key_play)
         advantage = estimate_advantages(rollout, CONFIG)
         return learn(learner, rollout, advantage, CONFIG, optimiser, key=key_learn)[0], None
 
     keys = jax.random.split(jax.random.key(1), updates)
     learner, _ = jax.jit(lambda learner: jax.lax.scan(step, learner, keys))(learner)
-    return jax.jit(rollout_of)(learner.network, jax.random.key(2))
+    return jax.jit(rollout_of)(learner.agent, jax.random.key(2))
 
 
 def mean_value(rollout, where):

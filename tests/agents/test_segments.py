@@ -8,20 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.episodes import next_level, uniform
+from dred.agents.episodes import Start, begin, next_level, uniform
 from dred.agents.lstm import Memory
-from dred.agents.network import new_network
-from dred.agents.play import forget, play
+from dred.agents.memory import forget
 from dred.agents.ppo import Learner, cut, estimate_advantages, learn, loss_of, make_optimiser
+from dred.agents.rollout import roll_out
 from dred.config import PPOConfig
 from dred.errors import ConfigError
 from dred.levels import make
-from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.environment import GridworldEnvironment
+from tests.agents.making import new_agent_of
 from tests.oracles import learning as oracle
 
-ENV = Gridworld(max_steps=10)
+ENV = GridworldEnvironment(max_steps=10)
 WORLD = ENV.prepare(make("cave-escape-train", count=6, size=9).levels)
-NETWORK = new_network(7, hidden_size=8, key=jax.random.key(0))
+NETWORK = new_agent_of(7, hidden_size=8, key=jax.random.key(0))
 CONFIG = PPOConfig(
     num_envs=3,
     num_steps=24,
@@ -30,21 +31,21 @@ CONFIG = PPOConfig(
     num_minibatches=3,
     entropy_coefficient=0.01,
     bootstrap=True,
-    hidden_size=8,
 )
+
+START = Start(jnp.arange(3), jnp.full(3, 5, jnp.uint32))
 
 
 @pytest.fixture(scope="module")
 def rollout():
-    begun = jax.vmap(lambda level: ENV.begin(WORLD, level, chance=jnp.uint32(5)))(jnp.arange(3))
-    return play(
+    return roll_out(
         NETWORK,
         ENV,
         WORLD,
-        begun,
+        START,
         length=CONFIG.num_steps,
         segment_length=CONFIG.segment_length,
-        restart=next_level(ENV, uniform(6)),
+        next_start=next_level(uniform(6)),
         value_ends=True,
         key=jax.random.key(1),
     )
@@ -53,14 +54,14 @@ def rollout():
 def test_the_last_view_of_an_episode_that_ran_out_of_time_is_valued(rollout):
     ran_out = np.asarray(rollout.truncated & ~rollout.terminated)
     np.testing.assert_array_equal(np.asarray(rollout.end_value) != 0, ran_out)
-    state = jax.vmap(lambda level: ENV.begin(WORLD, level, chance=jnp.uint32(5)))(jnp.arange(3))
-    memory, limit = NETWORK.lstm.empty(3), 10
+    state = begin(ENV, WORLD, START)
+    memory, limit = NETWORK.initial_memory(3), 10
     for t in range(limit):  # the first episodes, from play's own actions
-        view = jax.tree.map(lambda leaf, t=t: leaf[t], rollout.view)
+        view = jax.tree.map(lambda leaf, t=t: leaf[t], rollout.observation)
         memory, _ = NETWORK.step(memory, view)
         action = rollout.action[t]
-        state = jax.vmap(lambda one, a: ENV.move(WORLD, one, a))(state, action).state
-    last = jax.vmap(lambda one: ENV.look(WORLD, one))(state)
+        state = jax.vmap(lambda one, a: ENV.step(WORLD, one, a))(state, action).state
+    last = jax.vmap(lambda one: ENV.observe(WORLD, one))(state)
     expected = NETWORK.step(memory, last)[1].value
     whole = ran_out[limit - 1] & ~np.asarray(rollout.ended[: limit - 1]).any(axis=0)
     assert whole.any()
@@ -68,37 +69,37 @@ def test_the_last_view_of_an_episode_that_ran_out_of_time_is_valued(rollout):
 
 
 def test_memories_are_those_the_agent_had_when_it_played(rollout):
-    memory = NETWORK.lstm.empty(3)
+    memory = NETWORK.initial_memory(3)
     assert bool(rollout.begins[1:].any())  # some episodes end on the way
     for t in range(CONFIG.num_steps):
         if t % CONFIG.segment_length == 0:
             stored = jax.tree.map(lambda leaf, t=t: leaf[t // 8], rollout.memory)
             for one, other in zip(stored, memory, strict=True):
                 np.testing.assert_allclose(one, other, atol=1e-6)
-        view = jax.tree.map(lambda leaf, t=t: leaf[t], rollout.view)
-        memory, judged = NETWORK.step(forget(memory, rollout.begins[t]), view)
-        np.testing.assert_allclose(judged.value, rollout.value[t], atol=1e-6)
+        view = jax.tree.map(lambda leaf, t=t: leaf[t], rollout.observation)
+        memory, output = NETWORK.step(forget(memory, rollout.begins[t]), view)
+        np.testing.assert_allclose(output.value, rollout.value[t], atol=1e-6)
 
 
 def test_a_network_that_has_not_changed_judges_segments_as_it_did_in_play(rollout):
     advantage = estimate_advantages(rollout, CONFIG)
     segments = cut(rollout, advantage, CONFIG.segment_length)
     assert segments.count == 9
-    judged = NETWORK.over_time(segments.view, segments.begins, segments.memory)
-    np.testing.assert_allclose(judged.value, segments.value, atol=1e-6)
+    output = NETWORK.unroll(segments.observation, segments.begins, segments.memory)
+    np.testing.assert_allclose(output.value, segments.value, atol=1e-6)
     _, losses = loss_of(NETWORK, segments, CONFIG)
-    assert float(losses.divergence) == pytest.approx(0.0, abs=1e-6)
+    assert float(losses.approx_kl) == pytest.approx(0.0, abs=1e-6)
 
 
 def written_out(network, rollout, advantage, config):
     """The loss on all segments, one agent, segment and step after the other, in float64."""
     wide = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), network)
-    features = np.asarray(network.encoder(rollout.view), np.float64)
-    hidden = np.zeros((*features.shape[:2], config.hidden_size))
+    features = np.asarray(network.encoder(rollout.observation), np.float64)
+    hidden = np.zeros((*features.shape[:2], wide.cell.size))
     for first in range(0, config.num_steps, config.segment_length):
         part = slice(first, first + config.segment_length)
         memory = [np.asarray(leaf[first // config.segment_length]) for leaf in rollout.memory]
-        lstm = (wide.lstm.input_weight, wide.lstm.recurrent_weight, wide.lstm.bias)
+        lstm = (wide.cell.input_weight, wide.cell.recurrent_weight, wide.cell.bias)
         hidden[part] = oracle.lstm(
             features[part], np.asarray(rollout.begins)[part], *lstm, memory=memory
         )
@@ -135,9 +136,9 @@ def test_loss_and_gradient_on_segments_equal_those_written_out(rollout):
         written_out(changed, rollout, advantage, CONFIG), abs=1e-5
     )
     for place in (
-        lambda n: n.lstm.recurrent_weight,
-        lambda n: n.lstm.input_weight,
-        lambda n: n.lstm.bias,
+        lambda n: n.cell.recurrent_weight,
+        lambda n: n.cell.input_weight,
+        lambda n: n.cell.bias,
         lambda n: n.critic.weight,
     ):
         slope, leaf = place(gradient), place(changed)

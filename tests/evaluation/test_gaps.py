@@ -5,15 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.network import new_network
 from dred.config import ProbeConfig
 from dred.evaluation.evaluate import evaluate
 from dred.evaluation.gaps import gap_bound, gen_gap, level_information, shift_gap
 from dred.levels import from_text
-from dred.tasks.gridworld.environment import Gridworld
+from dred.tasks.gridworld.environment import GridworldEnvironment
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.levels.shift import shift_between
+from tests.agents.making import new_agent_of
 from tests.training.test_dred import walks_forwards
 
 
@@ -22,12 +22,12 @@ def batch_of(*drawings):
     return Level(*(np.stack(parts) for parts in zip(*levels, strict=True)))
 
 
-ENV = Gridworld()
+ENV = GridworldEnvironment()
 NEAR, FAR, NEVER = ">G..\n....", ">..G\n....", ">#.G\n####"
 
 
 def returns_of(*drawings):
-    network = walks_forwards(new_network(7, hidden_size=8, key=jax.random.key(0)))
+    network = walks_forwards(new_agent_of(7, hidden_size=8, key=jax.random.key(0)))
     levels = batch_of(*drawings)
     episodes = evaluate(
         network, ENV, ENV.prepare(levels), jnp.arange(len(drawings)), key=jax.random.key(1)
@@ -80,7 +80,7 @@ PROBE = ProbeConfig(length=24, epochs=40, batch_size=64, learning_rate=0.05)
 
 
 def information_in(*drawings):
-    network = new_network(7, hidden_size=32, key=jax.random.key(0))
+    network = new_agent_of(7, hidden_size=32, key=jax.random.key(0))
     levels = batch_of(*drawings)
     return level_information(
         network,
@@ -111,7 +111,7 @@ def test_levels_that_look_the_same_give_no_information():
 
 
 def test_a_greedy_agent_leaves_nothing_to_chance():
-    network = new_network(7, hidden_size=8, key=jax.random.key(0))
+    network = new_agent_of(7, hidden_size=8, key=jax.random.key(0))
     world = ENV.prepare(batch_of(NEAR, FAR, NEVER))
 
     def played(seed, greedy):

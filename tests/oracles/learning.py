@@ -30,7 +30,7 @@ def lstm(inputs, begins, input_weight, recurrent_weight, bias, *, memory=None):
     return result
 
 
-def advantages(reward, discount, value, trace):
+def advantages(reward, discount, value, gae_lambda):
     """Sums of discounted surprises, written out."""
     num_steps, num_envs = reward.shape
     result = np.zeros_like(reward)
@@ -40,7 +40,7 @@ def advantages(reward, discount, value, trace):
             for k in range(t, num_steps):
                 surprise = reward[k, env] + discount[k, env] * value[k + 1, env] - value[k, env]
                 result[t, env] += weight * surprise
-                weight *= discount[k, env] * trace
+                weight *= discount[k, env] * gae_lambda
     return result
 
 

@@ -12,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.play import Rollout
 from dred.agents.ppo import estimate_advantages
+from dred.agents.rollout import Rollout
 from dred.config import MethodConfig, TermConfig
 from dred.presets import BUDGETS
 from dred.replay.buffer import Candidates, admit, new_buffer
 from dred.replay.distribution import probabilities
-from dred.replay.scores import judge, record
+from dred.replay.scores import record, score_levels
+from dred.task import is_positive
 
 MASTERED, HARD, UNSEEN = 0, 1, 2
 LENGTH = 30  # steps of an episode in the mastered level
@@ -31,7 +32,7 @@ def an_episode(level, *, steps, ended, value, reward=0.9):
     last = np.arange(steps)[:, None] == steps - 1
     ends = last & ended
     return Rollout(
-        view=None,
+        observation=None,
         begins=jnp.asarray(np.arange(steps)[:, None] == 0),
         level=jnp.full(shape, level),
         action=jnp.zeros(shape, int),
@@ -55,13 +56,14 @@ def mastered(preset, steps):
 
 def results_of(rollout, preset, score="value_l1"):
     ppo = BUDGETS[preset].ppo
-    return judge(
+    return score_levels(
         rollout,
         estimate_advantages(rollout, ppo),
         best=jnp.full(3, -jnp.inf),
         optimal=jnp.ones(3),
         scores=(score, score),
         discount=ppo.discount,
+        is_solved=is_positive,
     )
 
 

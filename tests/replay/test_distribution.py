@@ -319,7 +319,7 @@ def test_the_largest_share_holds_for_the_whole_distribution():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"largest_share": 0.0}, {"largest_share": 1.5}, {"smoothing": 1.0}, {"score_trace": 1.5}],
+    [{"largest_share": 0.0}, {"largest_share": 1.5}, {"smoothing": 1.0}, {"score_gae_lambda": 1.5}],
 )
 def test_options_of_the_sampler_that_make_no_sense_are_refused(changes):
     with pytest.raises(ConfigError, match=next(iter(changes))):

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dred.agents.play import Rollout
 from dred.agents.ppo import advantage_for_scores, estimate_advantages
+from dred.agents.rollout import Rollout
 from dred.config import MethodConfig, PPOConfig
 from dred.replay.buffer import new_buffer, rescore
-from dred.replay.scores import SCORES, judge
+from dred.replay.scores import SCORES, score_levels
+from dred.task import is_positive
 from tests.replay.test_cut_episodes import an_episode
 
 DISCOUNT = 0.9
@@ -27,7 +28,7 @@ def a_rollout(seed, *, length=12, envs=3, levels=4, share_ended=0.25):
             level[t, env] = random.integers(levels) if begins[t, env] else level[t - 1, env]
     reward = np.where(terminated & (random.random((length, envs)) < 0.6), random.random(), 0.0)
     rollout = Rollout(
-        view=None,
+        observation=None,
         begins=jnp.asarray(begins),
         level=jnp.asarray(level),
         action=jnp.zeros((length, envs), int),
@@ -53,7 +54,7 @@ def episodes_of(rollout):
                 first = t + 1
 
 
-def doubt_in(rollout):
+def level_nll_in(rollout):
     """Any number for each step will do."""
     return 2.0 * rollout.entropy + 0.1
 
@@ -89,7 +90,7 @@ def oracle(rollout, advantage, best, optimal, name):
                     "policy_entropy": np.asarray(rollout.entropy)[a : b + 1, env].mean(),
                     "true_regret": optimal[level] - returned,
                     "learnability": p * (1 - p),
-                    "doubt": doubt_in(rollout)[a : b + 1, env].sum(),
+                    "level_nll": level_nll_in(rollout)[a : b + 1, env].sum(),
                 }[name]
             )
         scores[level] = np.mean(each)
@@ -103,14 +104,15 @@ def test_scores_agree_with_a_loop_over_episodes(name, seed, share_ended):
     rollout, advantage = a_rollout(seed, share_ended=share_ended)
     best = np.array([-np.inf, 0.0, 0.5, -np.inf], np.float32)
     optimal = np.array([0.9, 0.8, 0.7, 0.0], np.float32)
-    results = judge(
+    results = score_levels(
         rollout,
         advantage,
         best=jnp.asarray(best),
         optimal=jnp.asarray(optimal),
         scores=(name, "uniform"),
         discount=DISCOUNT,
-        doubt=doubt_in(rollout),
+        is_solved=is_positive,
+        level_nll=level_nll_in(rollout),
     )
     expected = oracle(rollout, advantage, best, optimal, name)
     for level in range(4):
@@ -123,7 +125,14 @@ def test_scores_agree_with_a_loop_over_episodes(name, seed, share_ended):
 def test_an_episode_cut_by_the_end_counts_only_where_no_other_ended():
     rollout, advantage = a_rollout(0, length=4, envs=1, share_ended=0.0)
     given = {"best": jnp.full(4, -jnp.inf), "optimal": jnp.ones(4)}
-    results = judge(rollout, advantage, **given, scores=("value_l1", "uniform"), discount=DISCOUNT)
+    results = score_levels(
+        rollout,
+        advantage,
+        **given,
+        scores=("value_l1", "uniform"),
+        discount=DISCOUNT,
+        is_solved=is_positive,
+    )
     level = int(rollout.level[0, 0])
     assert int(results.episodes[level]) == 1  # nothing ended, yet the level has a score
     assert float(results.primary[level]) == pytest.approx(
@@ -135,13 +144,14 @@ def test_a_grounded_score_is_zero_until_the_level_was_solved_once():
     rollout, advantage = a_rollout(3, share_ended=0.3)
     never = Rollout(**{**vars(rollout), "reward": jnp.zeros_like(rollout.reward)})
     for best, is_zero in ((-jnp.inf, True), (0.0, True), (0.4, False)):
-        results = judge(
+        results = score_levels(
             never,
             advantage,
             best=jnp.full(4, best),
             optimal=jnp.ones(4),
             scores=("grounded_value_l1", "value_l1"),
             discount=DISCOUNT,
+            is_solved=is_positive,
         )
         played = np.asarray(results.episodes) > 0
         assert (np.asarray(results.primary)[played] == 0).all() == is_zero
@@ -156,7 +166,7 @@ def test_an_unsolved_level_after_a_solved_one_has_a_return_of_exactly_zero():
     reward = np.where(ends & (level == 0), 0.9137, 0.0)
     nothing = jnp.zeros((length, envs))
     rollout = Rollout(
-        view=None,
+        observation=None,
         begins=jnp.asarray(begins),
         level=jnp.asarray(level),
         action=nothing.astype(int),
@@ -168,13 +178,14 @@ def test_an_unsolved_level_after_a_solved_one_has_a_return_of_exactly_zero():
         value=jnp.zeros((length + 1, envs)),
         end_value=nothing,
     )
-    results = judge(
+    results = score_levels(
         rollout,
         nothing,
         best=jnp.full(2, -jnp.inf),
         optimal=jnp.ones(2),
         scores=("value_l1", "uniform"),
         discount=DISCOUNT,
+        is_solved=is_positive,
     )
     assert np.asarray(results.solved).tolist() == [True, False]
     assert float(results.best[1]) == 0.0
@@ -191,7 +202,7 @@ def test_with_a_trace_of_its_own_a_score_shrinks_less_with_the_length_of_an_epis
     rollout = an_episode(0, steps=steps, ended=True, value=value, reward=1.0)
     usual = estimate_advantages(rollout, ppo)
     for trace, expected in ((None, as_released), (1.0, by_returns)):
-        method = MethodConfig("plr", score_trace=trace)
+        method = MethodConfig("plr", score_gae_lambda=trace)
         advantage = advantage_for_scores(rollout, usual, method, ppo)
         assert float(jnp.abs(advantage).mean()) == pytest.approx(expected, abs=0.01)
     to_come = ppo.discount ** np.arange(steps - 1, -1, -1.0)  # λ = 1: return minus expectation

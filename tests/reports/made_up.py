@@ -7,8 +7,9 @@ import numpy as np
 
 from dred.evaluation.suites import HEADER, over_training_in
 from dred.presets import train_config
-from dred.runs import create_run
+from dred.run_folder import create_run
 from dred.tasks.gridworld.levels.dataset import concatenate
+from dred.tasks.gridworld.presets import GRIDWORLD_BUDGETS
 from dred.training.saved import SavedBuffer, save_levels
 
 
@@ -26,15 +27,17 @@ def write_run(
     with_levels=True,
 ):
     """A finished run: `levels` are files by name, `suites` returns [seed, level] by name."""
-    config = replace(train_config(method, budget), num_updates=num_updates)
+    config = replace(train_config(method, budget, GRIDWORLD_BUDGETS), num_updates=num_updates)
     noted = {name: {"path": str(file), "digest": digest} for name, (file, digest) in levels.items()}
-    run = create_run(path, config=config, seeds=seeds, levels=noted, command=["dred", "train"])
+    told = {"seeds": seeds, "levels": noted, "command": ["dred", "train"]}
+    run = create_run(path, task="gridworld", config=config, **told)
     run.append_metrics(rows or [])
-    run.note(status="finished", ended=run.facts["started"])
+    run.note(status="finished", ended=run.record.started)
     for name, (returned, dataset) in (suites or {}).items():
         write_suite(run, name, returned, dataset if with_levels else None)
     for update, saved in (kept or {}).items():
-        save_levels(path / "levels" / f"update-{update:08d}-seed-{seeds[0]}.npz", saved)
+        file = path / "levels" / f"update-{update:08d}-seed-{seeds[0]}.npz"
+        save_levels(file, saved, run.task.level_format)
     return run
 
 

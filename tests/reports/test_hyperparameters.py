@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dred.presets import METHODS, procgen_config, train_config
+from dred.presets import METHODS, train_config
 from dred.reports.content import compute
 from dred.reports.gather import gather
 from dred.reports.hyperparameters import (
@@ -21,9 +21,10 @@ from dred.reports.hyperparameters import (
 )
 from dred.reports.page import page_of
 from dred.reports.table import to_csv, to_markdown
-from dred.runs import create_run
+from dred.run_folder import create_run
 from dred.tasks.procgen.gather import setups_of
 from dred.tasks.procgen.outcomes import Outcome
+from dred.tasks.procgen.presets import procgen_config
 from dred.tasks.procgen.report import write_report
 from tests.reports.conftest import write_method
 
@@ -155,12 +156,13 @@ def test_build_6_methods_that_agree_and_that_differ(level_files, tmp_path, witho
     rows = {row["setting"]: row for row in rows_of(content.tables["settings"])}
     same = rows["ppo.discount"]
     assert (same["vae-dred"], same["accel"], same["paper vae-dred"]) == ("0.995", "0.995", "0.995")
-    assert rows["method.replay"]["paper accel"] == "0.8"
+    assert rows["method.replay_prob"]["paper accel"] == "0.8"
     assert rows["method.eta"]["vae-dred"] == "linear from 0 to 1"
     assert (rows["edit rate"]["accel"], rows["edit rate"]["vae-dred"]) == ("1.0", "–")
     # All else in which they differ still follows, without a name in the paper.
-    assert rows["method.after"]["vae-dred"] == "vae" and rows["method.after"]["parameter"] == ""
-    assert rows["method.begins_with"]["accel"] == "nothing"
+    made_by = rows["method.mutation_generator"]
+    assert made_by["vae-dred"] == "vae" and made_by["parameter"] == ""
+    assert rows["method.initial_buffer"]["accel"] == "empty"
     assert len(rows) == len(rows_of(content.tables["settings"]))  # none twice
 
 
@@ -183,8 +185,9 @@ def test_build_6_a_report_of_procgen_has_them_too(tmp_path):
 def test_build_6_one_strategy_run_in_two_ways_has_two_columns(tmp_path):
     small, large = (procgen_config("maze", "mi", budget) for budget in ("laptop", "paper"))
     uniform = procgen_config("maze", "uniform", "paper")
+    told = {"task": "procgen/maze", "levels": {}, "command": []}
     runs = [
-        create_run(tmp_path / str(place), config=config, seeds=(place,), levels={}, command=[])
+        create_run(tmp_path / str(place), config=config, seeds=(place,), **told)
         for place, config in enumerate((small, large, small, uniform))
     ]
     setups = setups_of(runs)

@@ -235,7 +235,7 @@ def test_a_suite_without_its_levels_has_no_pictures(level_files, tmp_path, witho
 
 def test_levels_that_changed_since_are_not_shown(level_files, tmp_path):
     run = write_method(tmp_path, "plr", level_files, with_levels=False)
-    facts = run.facts["levels"]
+    facts = run.record.told["levels"]
     facts["test"]["path"] = str(tmp_path / "test.npz")
     run.note(levels=facts)
     make("cave-escape-test", count=8, size=9, seed=5).save(tmp_path / "test.npz")
@@ -326,11 +326,14 @@ def test_one_run_twice_and_one_seed_twice(level_files, tmp_path):
 def test_one_method_with_two_settings(level_files, tmp_path):
     one = write_method(tmp_path / "a", "plr", level_files)
     other = write_method(tmp_path / "b", "plr", level_files, seeds=(3,))
-    config = other.facts["config"]
-    config["ppo"]["learning_rate"] = 0.5
-    other.note(config=config)
-    text = complaint([one.path, other.path], ConfigError, tmp_path / "R")
-    assert "ppo.learning_rate is 0.0001 in the first and 0.5 in the second" in text
+    for part, name, value, words in (
+        ("ppo", "learning_rate", 0.5, "is 0.0001 in the first and 0.5 in the second"),
+        ("agent", "hidden_size", 24, "is 16 in the first and 24 in the second"),
+    ):
+        config = one.record.told["config"]
+        other.note(config={**config, part: {**config[part], name: value}})
+        text = complaint([one.path, other.path], ConfigError, tmp_path / "R")
+        assert f"{part}.{name} {words}" in text
 
 
 @pytest.mark.parametrize(

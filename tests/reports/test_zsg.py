@@ -15,9 +15,10 @@ from dred.reports.content import (
 )
 from dred.reports.gather import gather
 from dred.reports.page import page_of
-from dred.reports.pictures import cell_of
+from dred.reports.pictures import SIDE
 from dred.reports.results import improvements_of, results_of, standard_error
 from dred.tasks.gridworld.levels.render import draw_level
+from dred.tasks.gridworld.task import cell_of
 from tests.reports.conftest import TEST, TRAIN, write_method
 
 
@@ -80,7 +81,7 @@ def test_zsg_solved_rates_of_one_seed_have_no_error_bars(level_files, tmp_path, 
 
 
 def layout(dataset, number):
-    return draw_level(dataset[number], cell=cell_of(dataset.shape))
+    return draw_level(dataset[number], cell=cell_of(dataset[number], SIDE))
 
 
 def test_zsg_example_layouts_stand_beside_each_set(study, figures):

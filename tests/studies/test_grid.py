@@ -14,8 +14,8 @@ from dred.presets import METHODS, STRATEGIES, train_config
 from dred.settings import names_in, varied
 from dred.studies.grid import as_words, folder_part, from_words, variants, with_variant
 from dred.studies.jobs import runs_of
-from dred.studies.procgen import read_procgen_study, runs_in_procgen
 from dred.studies.study import read_study
+from dred.tasks.procgen.study import read_procgen_study, runs_in_procgen
 from tests.studies.test_study import folder, study_of
 
 assert folder is not None  # a fixture that tests below ask for by name

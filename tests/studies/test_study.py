@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from dred.cli import main
-from dred.tasks.gridworld.config import VAEConfig
 from dred.errors import ConfigError, DredError, UnknownNameError
 from dred.files import BusyError, held
+from dred.generation import needs_fitted
 from dred.levels import make
-from dred.presets import METHODS, VAES
+from dred.presets import METHODS
 from dred.runs import Run
 from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
-from dred.tasks.gridworld.generators.models import needs_fitted
+from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.presets import VAES
 from tests.patience import PATIENCE, study_killed_after, wait_until
 
 STUDIES_OF_THE_PAPER = ("paper", "paper-better-generator")
@@ -97,8 +98,8 @@ def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(f
     one_by_one = ["study", "run", file, "--workers", "1"]  # so that one is finished by then
     study_killed_after("plr-seed-0/checkpoints/update-00000003.npz", one_by_one)
     wait_until(lambda: is_free(second))  # what it was running ends with it
-    assert Run(study.path / "runs" / "uniform-seed-0").facts["status"] == "finished"
-    assert Run(second).facts["status"] == "running"
+    assert Run(study.path / "runs" / "uniform-seed-0").record.status == "finished"
+    assert Run(second).record.status == "running"
     main(["study", "run", str(file), "--debug"])
     assert numbers_in(study) == numbers_in(whole)
     done = commands_in(study)
@@ -259,7 +260,7 @@ def test_the_study_of_the_paper_uses_its_generator_and_a_second_one_the_better()
     same = replace(better.config, methods=paper.config.methods, generator_preset="paper")
     assert same == paper.config  # they differ in nothing else
     unneeded = [name for name in paper.config.methods if name not in better.config.methods]
-    assert not any(needs_fitted(METHODS[name]) for name in unneeded)
+    assert not any(needs_fitted(METHODS[name], paper.task) for name in unneeded)
 
 
 def test_levels_of_a_study_are_made_from_a_file_beside_it_and_as_many_as_it_asks_for(tmp_path):

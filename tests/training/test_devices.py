@@ -11,15 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dred.generators
 from dred import checkpoint
 from dred.config import PPOConfig
 from dred.devices import mesh_of, most_devices, placed
 from dred.errors import ConfigError
 from dred.levels import make
 from dred.presets import train_config
-from dred.runs import create_run
+from dred.run_folder import create_run
+from dred.task import RunContext
 from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.task import GRIDWORLD
 from dred.training.state import new_setup, new_states, run_key
 from dred.training.train import Trainer, train_chunk
 from tests.patience import stopped_after
@@ -34,18 +35,17 @@ PPO = PPOConfig(
     epochs=2,
     num_minibatches=3,
     bootstrap=True,
-    hidden_size=16,
 )
 
 
 def config_for(method, devices):
-    return replace(train_config(method, "smoke"), ppo=PPO, devices=devices)
+    return replace(train_config(method, "smoke", GRIDWORLD.budgets), ppo=PPO, devices=devices)
 
 
 def after_an_update(method, devices):
-    setup = new_setup(config_for(method, devices))
+    setup = new_setup(config_for(method, devices), GRIDWORLD)
     states = placed(new_states(setup, DATASET, (3,)), setup.mesh)
-    given = dred.generators.Given(DATASET)
+    given = RunContext(DATASET)
     return jax.device_get(train_chunk(states, jnp.stack([run_key(3)]), given, setup, 1))
 
 
@@ -78,7 +78,11 @@ def test_a_run_on_two_devices_continues_bit_for_bit_after_it_was_killed(tmp_path
 def test_segments_and_devices_are_part_of_what_a_run_restores(tmp_path):
     config = config_for("plr", 2)
     whole = Trainer(
-        create_run(tmp_path / "x", config=config, seeds=(0,), levels={}, command=[]), LEVELS, None
+        create_run(
+            tmp_path / "x", task="gridworld", config=config, seeds=(0,), levels={}, command=[]
+        ),
+        LEVELS,
+        None,
     )
     assert whole.run.config == config
     whole.train()

@@ -10,15 +10,18 @@ import pytest
 
 import dred.generators
 from dred.errors import ConfigError
-from dred.generators import GENERATORS, Given
+from dred.generation import models_for
+from dred.generators import GENERATORS
 from dred.levels import make
-from dred.presets import METHODS, VAES, train_config
+from dred.presets import METHODS, train_config
 from dred.replay.distribution import probabilities
-from dred.tasks.gridworld.generators.models import model_for
+from dred.task import Generator, RunContext
 from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
 from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels.level import EMPTY, WALL, Level
-from dred.training.phases import eta_of, makers_of, propose, warm_up
+from dred.tasks.gridworld.presets import VAES
+from dred.tasks.gridworld.task import GRIDWORLD
+from dred.training.phases import eta_of, makers_of, mutate, score_dataset
 from dred.training.state import new_setup, new_state
 from dred.training.update import update
 
@@ -34,17 +37,18 @@ def walks_forwards(network):
 
 
 def begin(method="vae-dred", num_steps=32, **changes):
-    config = train_config(method, "smoke")
+    config = train_config(method, "smoke", GRIDWORLD.budgets)
     setup = new_setup(
         replace(
             config,
             method=replace(config.method, **changes),
             ppo=replace(config.ppo, num_steps=num_steps),
-        )
+        ),
+        GRIDWORLD,
     )
     state = new_state(setup, DATASET, key=KEY)
     learner = state.learner
-    scripted = eqx.tree_at(lambda part: part.network, learner, walks_forwards(learner.network))
+    scripted = eqx.tree_at(lambda part: part.agent, learner, walks_forwards(learner.agent))
     return setup, replace(state, learner=scripted)
 
 
@@ -60,17 +64,17 @@ def corridor(length, *, is_open=True):
 
 def generator_of(levels):
     batch = Level(*(jnp.asarray(np.stack(parts)) for parts in zip(*levels, strict=True)))
-    return lambda material, method, key: batch
+    return Generator(lambda given, settings, key: batch)
 
 
 def proposing(setup, state, levels, monkeypatch):
     monkeypatch.setitem(GENERATORS, "vae", generator_of(levels))
     parents = jnp.arange(len(levels))
-    return propose(state, parents, given=Given(DATASET), setup=setup, key=KEY)
+    return mutate(state, parents, context=RunContext(DATASET), setup=setup, key=KEY)
 
 
 def warmed(setup, state):
-    return warm_up(state, setup=setup, key=KEY)
+    return score_dataset(state, setup=setup, key=KEY)
 
 
 def return_of(setup, state, steps):
@@ -101,7 +105,7 @@ def test_a_level_that_can_be_solved_may_be_admitted_before_it_was(monkeypatch):
 
 
 def test_no_levels_are_proposed_while_eta_is_below_a_threshold(monkeypatch):
-    setup, state = begin(after_eta=0.5)
+    setup, state = begin(mutation_min_eta=0.5)
     state = warmed(setup, state)
     levels = [corridor(length) for length in (1, 2, 3, 4, 5, 6)]
     half = setup.config.num_updates // 2
@@ -162,15 +166,15 @@ def space_of():
 
 def given_for(method):
     if method == "vae-dred":
-        return Given(DATASET, space_of())
-    return Given(DATASET, model_for(METHODS[method], FILE, None))
+        return RunContext(DATASET, {"vae": space_of()})
+    return RunContext(DATASET, models_for(METHODS[method], GRIDWORLD, FILE, None))
 
 
 @pytest.mark.parametrize("method", ["vae-dred", "el-dred", "resample-dred"])
 def test_no_level_is_generated_before_every_dataset_level_has_a_score(method):
     setup, state = begin(method, capacity=30)
     given = given_for(method)
-    step = jax.jit(lambda state, key: update(state, given=given, setup=setup, key=key)[0])
+    step = jax.jit(lambda state, key: update(state, context=given, setup=setup, key=key)[0])
     assert int(state.buffer.num_admitted + state.buffer.num_refused) == 0
     for number in range(4):
         state = step(state, jax.random.fold_in(KEY, number))

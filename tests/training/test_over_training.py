@@ -13,11 +13,13 @@ from dred import checkpoint
 from dred.cli import main
 from dred.errors import CheckpointError
 from dred.evaluation import suites
-from dred.evaluation.suites import HEADER, Task, evaluate_run, over_training_in
+from dred.evaluation.suites import HEADER, EvaluationConfig, evaluate_run, over_training_in
 from dred.levels import make
 from dred.presets import train_config
 from dred.reports.scores import read_evaluation
-from dred.runs import create_run, open_run
+from dred.run_folder import create_run
+from dred.runs import open_run
+from dred.tasks.gridworld.task import GRIDWORLD
 from dred.training.milestones import milestones
 from dred.training.saved import kept_updates, policies_of
 from dred.training.state import new_setup
@@ -25,10 +27,12 @@ from dred.training.train import Trainer
 
 LEVELS = make("cave-escape-train", count=12, size=9)
 TEST = make("cave-escape-test", count=8, size=9)
-CONFIG = replace(train_config("uniform", "smoke"), checkpoint_every=6)  # 12 updates in chunks of 3
+CONFIG = replace(
+    train_config("uniform", "smoke", GRIDWORLD.budgets), checkpoint_every=6
+)  # 12 updates in chunks of 3
 
 
-SETUP = new_setup(CONFIG)  # one for all, so that programs are compiled once
+SETUP = new_setup(CONFIG, GRIDWORLD)  # one for all, so that programs are compiled once
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +46,7 @@ def measuring_nothing():
 
 def trainer(path):
     """A new run of two seeds."""
-    run = create_run(path, config=CONFIG, seeds=(0, 1), levels={}, command=[])
+    run = create_run(path, task="gridworld", config=CONFIG, seeds=(0, 1), levels={}, command=[])
     one = Trainer(run, LEVELS, None, say=lambda _: None)
     one.setup = SETUP
     return one
@@ -58,7 +62,7 @@ def whole(measuring_nothing, tmp_path_factory):
 
 
 def networks_of(one):
-    return jax.device_get(one.states.learner.network)
+    return jax.device_get(one.states.learner.agent)
 
 
 def assert_same(one, other):
@@ -99,11 +103,11 @@ def test_what_is_kept_over_training_is_the_policy_of_that_update(whole):
         for place, policy in enumerate(policies_of(run, update)):
             assert_same(policy, jax.tree.map(lambda leaf, place=place: leaf[place], networks))
     assert_same(policies_of(run), policies_of(run, 12))
-    assert_same(run.policy(1, update=6), policies_of(run, 6)[1])
+    assert_same(open_run(run.path).policy(1, update=6), policies_of(run, 6)[1])
     arrays = checkpoint.read(files[0])
     assert len(arrays) == len(jax.tree.leaves(eqx.filter(policies_of(run)[0], eqx.is_array)))
     with pytest.raises(CheckpointError, match=r"no policies after 5 updates.*after 3, 6, 9, 12"):
-        run.policy(update=5)
+        open_run(run.path).policy(update=5)
 
 
 def test_an_interrupted_run_keeps_the_same_policies_over_training(whole, tmp_path):
@@ -167,7 +171,9 @@ def test_any_suite_can_be_evaluated_over_training(whole, tmp_path, capsys, monke
     for update in (3, 6, 9, 12):
         lines = (folder / f"{update:08d}" / "test.csv").read_text().splitlines()
         assert lines[0] == HEADER and len(lines) == 1 + 2 * 8
-        one = evaluate_run(run, policies_of(run, update), TEST, "alone", Task(TEST.digest, update))
+        one = evaluate_run(
+            run, policies_of(run, update), TEST, "alone", EvaluationConfig(TEST.digest, update)
+        )
         assert [float(line.split(",")[5]) for line in lines[1:]] == pytest.approx(one.returned)
     main(["evaluate", str(run.path), *suite])
     last = (folder / "00000012" / "test.csv").read_text()

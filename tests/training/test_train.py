@@ -24,12 +24,14 @@ from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
 from dred.evaluation import suites
 from dred.files import OutputError
+from dred.generation import models_for
 from dred.generators import GENERATORS
 from dred.levels import make
 from dred.presets import METHODS, train_config
-from dred.runs import create_run, open_run
-from dred.tasks.gridworld.generators.models import model_for
+from dred.run_folder import create_run
+from dred.runs import open_run
 from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.task import GRIDWORLD
 from dred.training import track
 from dred.training.after import measure_run
 from dred.training.saved import policies_of
@@ -41,7 +43,7 @@ from tests.patience import stopped_after
 
 LEVELS = make("cave-escape-train", count=12, size=9)
 ARRAYS = Level(*(jnp.asarray(part) for part in LEVELS.levels))
-PROBE = train_config("uniform", "smoke").probe
+PROBE = train_config("uniform", "smoke", GRIDWORLD.budgets).probe
 DRED = [sys.executable, "-m", "dred.cli"]
 
 
@@ -69,9 +71,11 @@ def final_state(path):
 
 
 def trainer(tmp_path, config, seeds=(0,), name="run", *, generator=None, say=lambda _: None):
-    run = create_run(tmp_path / name, config=config, seeds=seeds, levels={}, command=[])
-    model = model_for(config.method, LEVELS, generator)
-    return Trainer(run, LEVELS, None, model=model, say=say)
+    run = create_run(
+        tmp_path / name, task="gridworld", config=config, seeds=seeds, levels={}, command=[]
+    )
+    models = models_for(config.method, GRIDWORLD, LEVELS, generator)
+    return Trainer(run, LEVELS, None, models=models, say=say)
 
 
 def documented_metrics(*, part=0):
@@ -86,10 +90,9 @@ def documented_metrics(*, part=0):
 def test_a_run_has_a_folder_that_explains_itself(method, files, tmp_path, capsys):
     main(words(method, files, tmp_path / "x", "--held-out", files / "test.npz"))
     run = dred.runs.open(tmp_path / "x")
-    facts = run.facts
-    assert facts["status"] == "finished"
-    assert facts["levels"]["train"]["digest"] == LEVELS.digest
-    assert run.config == train_config(method, "smoke")
+    assert run.record.status == "finished"
+    assert run.record.levels["train"].digest == LEVELS.digest
+    assert run.config == train_config(method, "smoke", GRIDWORLD.budgets)
     rows = run.metrics()
     assert [row["update"] for row in rows] == [3, 6, 9, 12]
     assert rows[-1]["transitions"] == 12 * 6 * 16
@@ -121,7 +124,7 @@ def test_killed_at_any_moment_a_run_ends_bit_for_bit_the_same(method, files, tmp
 
 
 def test_a_run_that_goes_on_needs_no_other_program(tmp_path):
-    config = replace(train_config("plr", "smoke"), num_updates=3)
+    config = replace(train_config("plr", "smoke", GRIDWORLD.budgets), num_updates=3)
     begun = trainer(tmp_path, config)
     kinds = [kind_of(leaf) for leaf in jax.tree.leaves(begun.states)]
     begun.train()
@@ -141,14 +144,14 @@ def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files
     assert work.returncode == 130
     assert f"dred resume {path}" in work.stderr
     run = open_run(path)
-    assert run.facts["status"] == "interrupted"
+    assert run.record.status == "interrupted"
     newest = checkpoint.checkpoints_in(run.checkpoints)[-1]
     assert run.metrics()[-1]["update"] == int(newest.stem.split("-")[1])
 
 
 @pytest.mark.parametrize("method", ["uniform", "accel", "vae-dred", "resample-dred"])
 def test_a_seed_learns_the_same_alone_and_among_others(method, files, tmp_path):
-    config = replace(train_config(method, "smoke"), num_updates=3)
+    config = replace(train_config(method, "smoke", GRIDWORLD.budgets), num_updates=3)
     generator = files / "vae" if method == "vae-dred" else None
     alone, together = (
         trainer(tmp_path, config, seeds, name, generator=generator)
@@ -178,9 +181,11 @@ def test_the_buffer_of_a_run_can_be_looked_at(files, tmp_path, capsys):
 
 
 def test_a_method_whose_buffer_is_too_small_is_refused(tmp_path):
-    small = replace(train_config("accel-d", "smoke").method, capacity=13)
+    small = replace(train_config("accel-d", "smoke", GRIDWORLD.budgets).method, capacity=13)
     with pytest.raises(ConfigError, match=r"room for the 12 levels .* and for 6 more"):
-        trainer(tmp_path, replace(train_config("accel-d", "smoke"), method=small))
+        trainer(
+            tmp_path, replace(train_config("accel-d", "smoke", GRIDWORLD.budgets), method=small)
+        )
 
 
 def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):
@@ -193,7 +198,7 @@ def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):
     assert len(rows) == 2 * 8 * 2
     assert {row["solved"] for row in rows} <= {"0", "1"}
     policy = open_run(tmp_path / "x").policy(1)
-    assert policy.lstm.hidden_size == 16
+    assert policy.cell.size == 16
     with pytest.raises(ConfigError, match="not 5"):
         open_run(tmp_path / "x").policy(5)
 
@@ -201,9 +206,9 @@ def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):
 def test_an_evaluation_goes_on_where_it_was_and_is_not_repeated(files, tmp_path, monkeypatch):
     main(words("uniform", files, tmp_path / "x", "--seeds", 0, 1))
     run = open_run(tmp_path / "x")
-    levels, networks = dred.levels.load(files / "test.npz"), policies_of(run)
-    task = suites.Task(levels.digest, update=12, episodes=2)
-    whole = suites.evaluate_run(run, networks, levels, "whole", task)
+    levels, agents = dred.levels.load(files / "test.npz"), policies_of(run)
+    task = suites.EvaluationConfig(levels.digest, update=12, episodes=2)
+    whole = suites.evaluate_run(run, agents, levels, "whole", task)
     played = []
 
     def stop_after_three(*things):
@@ -215,16 +220,16 @@ def test_an_evaluation_goes_on_where_it_was_and_is_not_repeated(files, tmp_path,
     play = suites._play
     monkeypatch.setattr(suites, "_play", stop_after_three)
     with pytest.raises(KeyboardInterrupt):
-        suites.evaluate_run(run, networks, levels, "cut", task)
+        suites.evaluate_run(run, agents, levels, "cut", task)
     assert not (run.path / "evaluation/cut.csv").exists()
     monkeypatch.setattr(suites, "_play", lambda *things: played.append(things) or play(*things))
-    again = suites.evaluate_run(run, networks, levels, "cut", task)
+    again = suites.evaluate_run(run, agents, levels, "cut", task)
     assert len(played) == 4  # of four episodes, only the one that was missing
     np.testing.assert_array_equal(again.returned, whole.returned)
     np.testing.assert_array_equal(again.solved, whole.solved)
-    suites.evaluate_run(run, networks, levels, "cut", task)
+    suites.evaluate_run(run, agents, levels, "cut", task)
     assert len(played) == 4  # nothing is done twice
-    suites.evaluate_run(run, networks, levels, "cut", replace(task, greedy=True))
+    suites.evaluate_run(run, agents, levels, "cut", replace(task, greedy=True))
     assert len(played) == 8  # but another task is
     names = {path.name for path in (run.path / "evaluation").iterdir()}
     assert names == {f"{name}.{end}" for name in ("whole", "cut") for end in ("csv", "json", "npz")}
@@ -283,9 +288,9 @@ def test_checkpoints_of_old_name_makers_by_the_list_of_their_time(files, tmp_pat
 
 def test_scores_that_are_not_finite_are_reported_once(tmp_path):
     said = []
-    config = train_config("plr", "smoke")
+    config = train_config("plr", "smoke", GRIDWORLD.budgets)
     broken = trainer(tmp_path, config, say=said.append)
-    critic = lambda states: states.learner.network.critic.bias  # noqa: E731
+    critic = lambda states: states.learner.agent.critic.bias  # noqa: E731
     broken.states = eqx.tree_at(critic, broken.states, jnp.full((1, 1), jnp.nan))
     broken.train()
     assert len(said) == 1
@@ -295,13 +300,13 @@ def test_scores_that_are_not_finite_are_reported_once(tmp_path):
 
 
 def test_shift_is_measured_under_the_running_mean_of_the_distribution(tmp_path):
-    running = trainer(tmp_path, train_config("plr", "smoke"))
+    running = trainer(tmp_path, train_config("plr", "smoke", GRIDWORLD.budgets))
     first = jax.tree.map(jnp.copy, running.states)
     seen = []
     for _ in range(4):
         step = update(
             jax.tree.map(lambda leaf: leaf[0], first),
-            given=running.given,
+            context=running.context,
             setup=running.setup,
             key=key_of_update(running.keys[0], first.num_updates[0]),
         )[0]
@@ -317,7 +322,7 @@ def test_shift_is_measured_under_the_running_mean_of_the_distribution(tmp_path):
     row = running.run.metrics()[-1]
     assert row["effective_levels_averaged"] > row["effective_levels"]
     average = np.asarray(running.states.buffer.average[0])
-    found = look_closely(buffer_of(running.states, 0).levels.level, average, ARRAYS)
+    found = look_closely(buffer_of(running.states, 0).levels.level, average, ARRAYS, GRIDWORLD)
     assert row["jsd_distance"] == pytest.approx(found["jsd_distance"], abs=1e-6)
     (again,) = measure_run(running.run, LEVELS, None, probe=PROBE)
     assert again["effective_levels_averaged"] == pytest.approx(row["effective_levels_averaged"])
@@ -325,7 +330,7 @@ def test_shift_is_measured_under_the_running_mean_of_the_distribution(tmp_path):
 
 def test_drift_is_told_and_holds_eta_back(files, tmp_path):
     said = []
-    config = train_config("el-dred", "smoke")
+    config = train_config("el-dred", "smoke", GRIDWORLD.budgets)
     config = replace(config, drift_limit=1e-9, drift_lowers_eta=True)
     drifting = trainer(tmp_path, config, say=said.append)
     drifting.train()
@@ -373,14 +378,18 @@ def test_a_checkpoint_cut_in_half_is_told_and_the_one_before_is_taken(files, tmp
 
 
 def test_a_changed_or_foreign_checkpoint_is_refused(tmp_path):
-    states = new_states(new_setup(train_config("uniform", "smoke")), ARRAYS, (0,))
+    states = new_states(
+        new_setup(train_config("uniform", "smoke", GRIDWORLD.budgets), GRIDWORLD), ARRAYS, (0,)
+    )
     path = tmp_path / "update-00000000.npz"
     checkpoint.save(path, states, keep=1)
     restored = checkpoint.load(path, states)
     for before, after in zip(jax.tree.leaves(states), jax.tree.leaves(restored), strict=True):
         np.testing.assert_array_equal(before, after)
-    larger = replace(train_config("uniform", "smoke").ppo, hidden_size=8)
-    other = new_setup(replace(train_config("uniform", "smoke"), ppo=larger))
+    larger = replace(train_config("uniform", "smoke", GRIDWORLD.budgets).agent, hidden_size=8)
+    other = new_setup(
+        replace(train_config("uniform", "smoke", GRIDWORLD.budgets), agent=larger), GRIDWORLD
+    )
     with pytest.raises(CheckpointError, match="a run with other settings"):
         checkpoint.load(path, new_states(other, ARRAYS, (0,)))
     with np.load(path) as archive:
@@ -414,7 +423,7 @@ def test_what_cannot_be_trained_is_said(files, tmp_path):
     assert "one size" in text
     assert "is not a run" in refused("resume", tmp_path / "none")
     with pytest.raises(UnknownNameError, match="no preset called 'huge'"):
-        train_config("uniform", "huge")
+        train_config("uniform", "huge", GRIDWORLD.budgets)
 
 
 def test_levels_that_changed_since_the_run_began_are_refused(files, tmp_path):
@@ -430,8 +439,10 @@ def test_levels_that_changed_since_the_run_began_are_refused(files, tmp_path):
 
 
 def test_settings_survive_the_trip_through_json(tmp_path):
-    config = train_config("dr", "laptop")
-    run = create_run(tmp_path / "x", config=config, seeds=(1,), levels={}, command=[])
+    config = train_config("dr", "laptop", GRIDWORLD.budgets)
+    run = create_run(
+        tmp_path / "x", task="gridworld", config=config, seeds=(1,), levels={}, command=[]
+    )
     assert isinstance(run.config, TrainConfig)
     assert run.config == config
     (tmp_path / "x" / "run.json").write_text("{")
@@ -441,7 +452,12 @@ def test_settings_survive_the_trip_through_json(tmp_path):
 
 def test_a_line_cut_short_in_the_metrics_is_left_out(tmp_path):
     run = create_run(
-        tmp_path / "x", config=train_config("dr", "smoke"), seeds=(0,), levels={}, command=[]
+        tmp_path / "x",
+        task="gridworld",
+        config=train_config("dr", "smoke", GRIDWORLD.budgets),
+        seeds=(0,),
+        levels={},
+        command=[],
     )
     run.append_metrics([{"update": 3}, {"update": 6}])
     with (tmp_path / "x" / "metrics.jsonl").open("a") as stream:
@@ -464,7 +480,9 @@ def test_intervals_are_passed_once_each():
 
 
 def test_a_state_is_one_pytree_of_arrays():
-    states = new_states(new_setup(train_config("accel", "smoke")), ARRAYS, (0, 1))
+    states = new_states(
+        new_setup(train_config("accel", "smoke", GRIDWORLD.budgets), GRIDWORLD), ARRAYS, (0, 1)
+    )
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(states))
     assert jnp.array_equal(states.num_updates, jnp.zeros(2, jnp.int32))
 

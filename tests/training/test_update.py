@@ -14,26 +14,28 @@ from dred.errors import ConfigError
 from dred.levels import make
 from dred.presets import METHODS, train_config
 from dred.replay.distribution import probabilities
-from dred.replay.scores import SCORES, Results
+from dred.replay.scores import SCORES, LevelScores
+from dred.task import Generator, RunContext
 from dred.tasks.gridworld.levels.level import Level
-from dred.training.phases import easiest, explore, propose, replay, warm_up
+from dred.tasks.gridworld.task import GRIDWORLD
+from dred.training.phases import explore, mutate, rollout_from_buffer, score_dataset, select_parents
 from dred.training.state import new_setup, new_state
 from dred.training.update import update
 
 DATASET = Level(*(jnp.asarray(p) for p in make("cave-escape-train", count=12, size=9).levels))
-GIVEN = dred.generators.Given(DATASET)
+GIVEN = RunContext(DATASET)
 KEY = jax.random.key(0)
 
 
 def begin(method, **changes):
-    config = train_config("uniform", "smoke")
+    config = train_config("uniform", "smoke", GRIDWORLD.budgets)
     method = METHODS[method] if isinstance(method, str) else method
-    setup = new_setup(replace(config, method=replace(method, **changes)))
+    setup = new_setup(replace(config, method=replace(method, **changes)), GRIDWORLD)
     return setup, new_state(setup, DATASET, key=KEY)
 
 
 def after(setup, state, count):
-    step = jax.jit(lambda state, key: update(state, given=GIVEN, setup=setup, key=key)[0])
+    step = jax.jit(lambda state, key: update(state, context=GIVEN, setup=setup, key=key)[0])
     for index in range(count):
         state = step(state, jax.random.fold_in(KEY, index))
     return state
@@ -42,7 +44,7 @@ def after(setup, state, count):
 def test_every_level_of_the_dataset_is_scored_before_the_first_replay():
     setup, state = begin("plr")
     assert not state.buffer.is_scored.any()
-    warm = jax.jit(lambda state: warm_up(state, setup=setup, key=KEY))(state)
+    warm = jax.jit(lambda state: score_dataset(state, setup=setup, key=KEY))(state)
     assert warm.buffer.is_scored.all()
     assert warm.buffer.num_draws == 0  # nothing was drawn yet
     for one, other in zip(
@@ -54,21 +56,21 @@ def test_every_level_of_the_dataset_is_scored_before_the_first_replay():
 def test_a_replayed_level_is_followed_by_another_draw_never_by_a_random_level():
     # minimax #6: after the first episode agents went on in levels that were in no buffer.
     setup, state = begin("plr", staleness=0.0)
-    warm = warm_up(state, setup=setup, key=KEY)
+    warm = score_dataset(state, setup=setup, key=KEY)
     supported = {3, 5}
     scored = jnp.isin(jnp.arange(12), jnp.array(sorted(supported)))
     buffer = replace_leaf(warm.buffer, is_scored=scored)
     state = replace(state, buffer=buffer)
-    played = jax.jit(lambda state: replay(state, given=GIVEN, setup=setup, key=jax.random.key(5)))(
-        state
-    )
+    played = jax.jit(
+        lambda state: rollout_from_buffer(state, context=GIVEN, setup=setup, key=jax.random.key(5))
+    )(state)
     rollout = played.rollout
     assert int(rollout.begins.sum()) > setup.config.ppo.num_envs  # some episodes ended
     assert set(np.unique(rollout.level)) <= supported
     assert int(played.buffer.num_draws) == int(rollout.begins.sum())
     for slot in range(12):  # the level played is the level scored
         was_played = bool((rollout.level == slot).any())
-        assert (int(played.results.episodes[slot]) > 0) == was_played
+        assert (int(played.scores.episodes[slot]) > 0) == was_played
         changed = float(played.buffer.primary[slot]) != float(buffer.primary[slot])
         assert was_played or not changed
     drawn = np.asarray(played.buffer.last_drawn) > 0
@@ -127,7 +129,7 @@ def test_the_easiest_replayed_levels_are_edited_not_the_hardest_and_not_the_firs
     returns = jnp.array([0.0, 0.9, 0.0, 0.8, 0.99, 0.1, 0.0, 0.0, 0.0])
     loss = jnp.array([0.0, 0.0, 0.9, 0.1, 0.5, 0.0, 0.9, 0.9, 0.9])
     played = jnp.array([0, 1, 1, 2, 1, 1, 1, 0, 0])
-    results = Results(
+    results = LevelScores(
         episodes=played,
         completed=played,
         primary=loss,
@@ -137,14 +139,14 @@ def test_the_easiest_replayed_levels_are_edited_not_the_hardest_and_not_the_firs
         value_loss=loss,
         solved=returns > 0,
     )
-    assert np.asarray(easiest(results, 3, 6)).tolist() == [1, 3, 4, 1, 3, 4]
-    few = Results(**{**vars(results), "episodes": jnp.zeros(count, int).at[5].set(1)})
-    assert np.asarray(easiest(few, 3, 6)).tolist() == [5] * 6
+    assert np.asarray(select_parents(results, 3, 6)).tolist() == [1, 3, 4, 1, 3, 4]
+    few = LevelScores(**{**vars(results), "episodes": jnp.zeros(count, int).at[5].set(1)})
+    assert np.asarray(select_parents(few, 3, 6)).tolist() == [5] * 6
 
 
 def test_new_levels_fill_the_buffer_before_the_first_replay_and_nothing_is_learned():
     setup, state = begin("rplr", capacity=40)
-    ready = jax.jit(lambda state: explore(state, given=GIVEN, setup=setup, key=KEY))(state)
+    ready = jax.jit(lambda state: explore(state, context=GIVEN, setup=setup, key=KEY))(state)
     assert float(ready.buffer.share_full) >= 0.5
     assert ready.buffer.is_scored[np.asarray(ready.buffer.is_used)].all()
     for one, other in zip(
@@ -155,12 +157,12 @@ def test_new_levels_fill_the_buffer_before_the_first_replay_and_nothing_is_learn
 
 def test_replay_happens_about_as_often_as_the_method_says():
     setup, state = begin("rplr", capacity=12, admit="all")
-    full = explore(state, given=GIVEN, setup=setup, key=KEY)
+    full = explore(state, context=GIVEN, setup=setup, key=KEY)
     full = replace(full, buffer=replace_leaf(full.buffer, number=jnp.arange(12)))
     step = jax.jit(
         lambda key: (
-            explore(full, given=GIVEN, setup=setup, key=key).buffer.num_refused
-            + explore(full, given=GIVEN, setup=setup, key=key).buffer.num_admitted
+            explore(full, context=GIVEN, setup=setup, key=key).buffer.num_refused
+            + explore(full, context=GIVEN, setup=setup, key=key).buffer.num_admitted
         )
     )
     before = int(full.buffer.num_refused + full.buffer.num_admitted)
@@ -169,16 +171,16 @@ def test_replay_happens_about_as_often_as_the_method_says():
 
 
 def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
-    same = lambda material, method, key: material.parents  # noqa: E731
+    same = Generator(lambda given, settings, key: given.parents)
     monkeypatch.setitem(dred.generators.GENERATORS, "same", same)
-    setup, state = begin(MethodConfig("mine", capacity=30, after="same"))
+    setup, state = begin(MethodConfig("mine", capacity=30, mutation_generator="same"))
     buffer = replace_leaf(
         state.buffer, best=jnp.full(30, 0.9), is_scored=jnp.zeros(30, bool), primary=jnp.ones(30)
     )
     grounded = replace(setup.config.method, primary=TermConfig("grounded_value_l1"))
-    setup = new_setup(replace(setup.config, method=grounded))
+    setup = new_setup(replace(setup.config, method=grounded), GRIDWORLD)
     state = replace(state, buffer=buffer)
-    proposed = propose(state, jnp.arange(6), given=GIVEN, setup=setup, key=KEY)
+    proposed = mutate(state, jnp.arange(6), context=GIVEN, setup=setup, key=KEY)
     scores = np.asarray(proposed.buffer.primary[:6])
     assert ((scores > 0) & (scores < 1)).all()  # scored anew, and not as never solved
     assert int(proposed.buffer.is_used.sum()) == 12
@@ -188,9 +190,15 @@ def test_a_known_level_is_scored_with_all_that_is_known_of_it(monkeypatch):
     ("changes", "message"),
     [
         ({"learn_on": "new"}, "needs a generator"),
-        ({"learn_on": "new", "new": "random", "after": "edits"}, "no replay after which"),
-        ({"begins_with": "nothing", "new": "random", "capacity": 9}, "admits only solved"),
-        ({"begins_with": "nothing", "admit": "all"}, "begins with nothing"),
+        (
+            {"learn_on": "new", "new_level_generator": "random", "mutation_generator": "edits"},
+            "no replay after which",
+        ),
+        (
+            {"initial_buffer": "empty", "new_level_generator": "random", "capacity": 9},
+            "admits only solved",
+        ),
+        ({"initial_buffer": "empty", "admit": "all"}, "begins with an empty buffer"),
         ({"staleness": 1.5}, "between 0 and 1"),
         ({"num_parents": 0}, "at least 1"),
     ],
@@ -209,13 +217,16 @@ def test_a_new_score_or_generator_is_a_function_and_a_name(what, monkeypatch):
         monkeypatch.setitem(
             dred.generators.GENERATORS,
             "mirror",
-            lambda material, method, key: material.parents._replace(
-                tiles=material.parents.tiles[:, :, ::-1],
-                goal=mirrored(material.parents.goal),
-                start=mirrored(material.parents.start),
+            Generator(
+                lambda given, settings, key: given.parents._replace(
+                    tiles=given.parents.tiles[:, :, ::-1],
+                    goal=mirrored(given.parents.goal),
+                    start=mirrored(given.parents.start),
+                ),
+                uses_parents=True,
             ),
         )
-        method = MethodConfig("mine", capacity=30, after="mirror", admit="all")
+        method = MethodConfig("mine", capacity=30, mutation_generator="mirror", admit="all")
     setup, state = begin(method)
     buffer = after(setup, state, 2).buffer
     if what == "score":

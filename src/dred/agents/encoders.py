@@ -1,6 +1,6 @@
 """Encoders: what the agent's memory gets to see of an observation."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -10,6 +10,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from dred.agents.initialise import orthogonal
 
 
+@runtime_checkable
+@runtime_checkable
 class Encoder(Protocol):
     """A function from observations, with any leading axes, to vectors."""
 
@@ -23,7 +25,7 @@ class Encoder(Protocol):
         """Return the multiplications for one observation."""
         ...
 
-    def __call__(self, observation: Any) -> Float[Array, "*batch input"]:  # noqa: ANN401
+    def __call__(self, observation: Any, /) -> Float[Array, "*batch input"]:  # noqa: ANN401
         """Encode a batch of observations."""
         ...
 

@@ -5,7 +5,7 @@ in which the memory is lost where an episode begins. To add one, write the class
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -16,6 +16,8 @@ from dred.agents.initialise import orthogonal
 from dred.agents.lstm import LSTM, new_lstm
 
 
+@runtime_checkable
+@runtime_checkable
 class Cell(Protocol):
     """A memory cell."""
 
@@ -131,7 +133,7 @@ class NoMemory(eqx.Module):
     ) -> tuple[None, Float[Array, "env hidden"]]:
         """Return nothing, and the output."""
         del memory
-        return None, jax.nn.relu(inputs @ self.weight + self.bias)
+        return None, self._output(inputs)
 
     def unroll(
         self,
@@ -140,8 +142,11 @@ class NoMemory(eqx.Module):
         memory: None = None,
     ) -> Float[Array, "time env hidden"]:
         """Return the outputs of all steps."""
-        del begins
-        return self.step(memory, inputs)[1]
+        del begins, memory
+        return self._output(inputs)
+
+    def _output(self, inputs: Float[Array, "*batch input"]) -> Float[Array, "*batch hidden"]:
+        return jax.nn.relu(inputs @ self.weight + self.bias)
 
 
 def new_gru(input_size: int, hidden_size: int, *, key: PRNGKeyArray) -> GRU:

@@ -1,4 +1,4 @@
-"""What an agent is to the rest of the core: what it remembers, and what it makes of what it sees."""
+"""What an agent is to the rest of the core."""
 
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 

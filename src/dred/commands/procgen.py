@@ -15,9 +15,9 @@ from dred.errors import DredError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dred.runs import Run
-    from dred.studies.procgen import TrainInProcgen
+    from dred.run_folder import RunFolder as Run
     from dred.tasks.procgen.evaluate import Scores
+    from dred.tasks.procgen.study import TrainInProcgen
 
 RunFolder = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 
@@ -196,9 +196,9 @@ class StudyProcgen:
         from rich.console import Console
 
         from dred.commands.study import do_runs
-        from dred.studies.procgen import read_procgen_study, runs_in_procgen
         from dred.studies.summary import write_summary
         from dred.tasks.procgen.simulator import need_procgen
+        from dred.tasks.procgen.study import read_procgen_study, runs_in_procgen
 
         study = read_procgen_study(self.file)
         jobs = runs_in_procgen(study)

@@ -23,7 +23,7 @@ def check_at_least(least: int, **options: int) -> None:
 class Show:
     """Draw levels of a set as a picture: a row per structure, or one level large.
 
-    With --buffer, draw the levels that a run would replay, the likeliest first. Of a generator,
+    With --buffer, draw the levels that a run would replay, most probable first. Of a generator,
     draw levels between pairs of the dataset, each row from one level to the other. Of
     procgen/GAME, draw what the agent sees in levels of that game, and of procgen, in all games. As
     palette, draw the colours of tiles, also as they look to the colour-blind.
@@ -117,8 +117,8 @@ class Show:
                 f"{scores.min():.3g}, {made}"
             )
             rows.append((label, [saved.levels[index] for index in range(first, some.stop)]))
-        cell = self.cell or max(5, min(8, 160 // saved.levels.shape[0]))
-        title = f"{len(saved.levels)} levels in the buffer of {run.path}, the likeliest first"
+        cell = self.cell or max(5, min(8, 160 // len(rows[0][1][0].tiles)))
+        title = f"{len(saved.levels)} levels in the buffer of {run.path}, most probable first"
         save_picture(draw_gallery(rows, cell=cell, title=title), self.out)
         print(f"{self.out}: {len(saved.levels)} levels in the buffer of {run.path}")
 

@@ -48,6 +48,7 @@ class Results:
     """The lines of one evaluation, as arrays."""
 
     def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = list(lines)
         rows = [line.split(",") for line in lines]
         self.solved = np.array([row[4] == "1" for row in rows])
         self.returned = np.array([float(row[5]) for row in rows])
@@ -146,8 +147,7 @@ def _play(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     environment = task.environment
     levels = jnp.arange(environment.num_levels(world))
-    played = jax.device_get(
-        evaluate_compiled(agent, environment, world, levels, key=key, greedy=greedy)
-    )
-    solved = np.asarray(task.is_solved(played.returned))
-    return solved, np.asarray(played.returned), np.asarray(played.steps)
+    played = evaluate_compiled(agent, environment, world, levels, key=key, greedy=greedy)
+    results = (task.is_solved(played.returned), played.returned, played.steps)
+    solved, returned, steps = (np.asarray(part) for part in jax.device_get(results))
+    return solved, returned, steps

@@ -225,8 +225,9 @@ def bar_of(aggregate: str, method: str, result: Result) -> Bar:
 
 def layouts_of(suite: Suite) -> tuple[UInt8[np.ndarray, "_ _ 3"], ...]:
     """Pictures of a few levels of a suite; none if its levels are not known."""
-    known = suite.levels is not None and suite.task is not None
-    return example_layouts(suite.levels, suite.task) if known else ()
+    if suite.levels is None or suite.task is None:
+        return ()
+    return example_layouts(suite.levels, suite.task)
 
 
 def solved_drawing(results: Results, suites: Sequence[Suite]) -> Drawing:

@@ -52,10 +52,9 @@ def play_levels(
         return []
     chosen = levels[list(numbers)]
     world = task.environment.prepare(chosen.levels)
-    played = jax.device_get(
-        record(agent, task.environment, world, len(numbers), MOST_FRAMES, key=jax.random.key(seed))
-    )
-    solved = np.asarray(task.is_solved(played.returned))
+    key = jax.random.key(seed)
+    recorded = record(agent, task.environment, world, len(numbers), MOST_FRAMES, key=key)
+    played, solved = jax.device_get((recorded, task.is_solved(recorded.returned)))
     episodes: list[Episode] = []
     for place, number in enumerate(numbers):
         steps = int(played.steps[place])

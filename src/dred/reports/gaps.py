@@ -38,8 +38,9 @@ def evaluated_gaps(material: Material, results: Results) -> Evaluated:
 def played_its_own_levels(method: Method) -> bool:
     """Whether the suite `train` is what the method was trained on, as far as that is known."""
     played = method.scores["train"].task.get("digest")
-    given = {run.record.levels["train"].digest for run in method.runs}
-    return played is None or given <= {None, played}
+    noted = [run.record.levels.get("train") for run in method.runs]
+    given = {file.digest for file in noted if file is not None and file.digest}
+    return played is None or given <= {played}
 
 
 def gen_gap_note(material: Material, full: Evaluated) -> str:

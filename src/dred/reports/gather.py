@@ -234,7 +234,7 @@ def check_settings(name: str, runs: Sequence[Run]) -> None:
     first = runs[0].config
     for run in runs[1:]:
         mine = run.config
-        for what in ("num_updates", "method", "ppo"):
+        for what in ("num_updates", "method", "agent", "ppo"):
             if getattr(mine, what) != getattr(first, what):
                 change = first_difference(getattr(first, what), getattr(mine, what), what)
                 raise ConfigError(

@@ -21,7 +21,7 @@ class Kept(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The most probable levels of one agent's buffer, and how the most derived of them came about."""
+    """The most probable levels of one agent's buffer, and the ancestry of the most derived."""
 
     training: Training
     update: int

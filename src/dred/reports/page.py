@@ -117,11 +117,9 @@ def facts(material: Material) -> str:
 
 
 def size_of(material: Material) -> str:
-    """The size of the training levels, with their surrounding wall."""
-    if material.dataset is None:
-        return ""
-    height, width = material.dataset.shape
-    return f"{height + 2} × {width + 2} tiles each"
+    """The size of the training levels, if the task has words for it."""
+    describe = material.task.describe_size
+    return "" if material.dataset is None or describe is None else describe(material.dataset)
 
 
 def findings(content: Content) -> list[str]:

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from dred.errors import ConfigError, DatasetError
 from dred.evaluation.suites import HEADER
-from dred.runs import Run
+from dred.run_folder import RunFolder
 
 
 class Scores(NamedTuple):
@@ -26,7 +26,7 @@ class Scores(NamedTuple):
     task: Mapping[str, Any]  # how they were evaluated, as far as it is known
 
 
-def read_evaluation(run: Run) -> dict[str, Scores]:
+def read_evaluation(run: RunFolder) -> dict[str, Scores]:
     """What `dred evaluate` found, by suite."""
     found: dict[str, Scores] = {}
     for path in sorted((run.path / "evaluation").glob("*.csv")):

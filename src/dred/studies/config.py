@@ -77,8 +77,6 @@ class ProcgenStudyConfig:
     """One run each; all games and strategies with the first seed come first."""
     num_levels: tuple[int, ...] = (200,)
     """Numbers of training levels, each of which is tried."""
-    task: str = "gridworld"
-    """What kind of problem."""
     preset: str = "laptop"
     """How much: paper, laptop or smoke."""
     difficulty: Literal["easy", "hard"] = "easy"

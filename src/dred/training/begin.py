@@ -22,14 +22,15 @@ from dred.training.train import Progress, Trainer
 class Inputs:
     """What a run is given."""
 
-    levels: Path
-    held_out: Path | None = None
+    levels: str | Path | LevelSet
+    held_out: str | Path | LevelSet | None = None
     generator: Path | None = None
 
     @property
-    def sets(self) -> dict[str, Path]:
-        """Return the files of levels, by what they are for."""
-        return {"train": self.levels, **({"test": self.held_out} if self.held_out else {})}
+    def sets(self) -> "dict[str, str | Path | LevelSet]":
+        """Return the sets of levels or their files, by what they are for."""
+        held_out = {} if self.held_out is None else {"test": self.held_out}
+        return {"train": self.levels, **held_out}
 
 
 def begin_run(
@@ -48,7 +49,14 @@ def begin_run(
     if len(set(seeds)) != len(seeds):
         raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
     check_method(config, task)
-    sets = {name: task.level_format.load(path) for name, path in inputs.sets.items()}
+    files = {
+        name: Path(given) if isinstance(given, str | Path) else out / "given" / f"{name}.npz"
+        for name, given in inputs.sets.items()
+    }
+    sets = {
+        name: task.level_format.load(given) if isinstance(given, str | Path) else given
+        for name, given in inputs.sets.items()
+    }
     check_sizes(sets)
     models_for(config.method, task, sets["train"], inputs.generator)
     if track is not None:
@@ -60,7 +68,12 @@ def begin_run(
         seeds=seeds,
         levels={
             name: {"path": str(path.resolve()), "digest": sets[name].digest}
-            for name, path in inputs.sets.items()
+            for name, path in files.items()
+        },
+        given={
+            files[name]: sets[name]
+            for name, given in inputs.sets.items()
+            if not isinstance(given, str | Path)
         },
         generator=None if inputs.generator is None else noted(config, task, inputs.generator),
         command=command,

@@ -19,7 +19,10 @@ from dred.training.state import Setup, TrainState, for_each_seed
 
 @jax.jit
 def returns_in(
-    states: TrainState, keys: Key[Array, " seed"], world: Any, setup: Setup
+    states: TrainState,
+    keys: Key[Array, " seed"],
+    world: Any,  # noqa: ANN401  (any environment's)
+    setup: Setup,
 ) -> Float[Array, "seed 2"]:
     """For each seed's agent, one try in each level: the share solved, and the mean return."""
     levels = jnp.arange(setup.environment.num_levels(world))
@@ -50,7 +53,10 @@ def returns_drawn(
 
 @jax.jit
 def information_about(
-    states: TrainState, keys: Key[Array, " seed"], world: Any, setup: Setup
+    states: TrainState,
+    keys: Key[Array, " seed"],
+    world: Any,  # noqa: ANN401  (any environment's)
+    setup: Setup,
 ) -> Information:
     """For each seed's agent, what its representation tells about which of these levels it is in."""
     levels = jnp.arange(setup.environment.num_levels(world))

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.episodes import next_level, same_level, uniform
-from dred.envs import Gridworld, View, play_on
+from dred.agents.episodes import Start, begin, next_level, play_on, same_start, uniform
+from dred.envs import Gridworld, GridworldEnvironment, View
 from dred.errors import ConfigError, DatasetError
 from dred.levels import EMPTY, Level, from_levels, from_text, make, make_level
 from dred.tasks.gridworld.environment import time_limit
@@ -42,20 +42,25 @@ def random_level(random, height, width, *, open_share):
     return make_level(tiles, goal, start, int(random.integers(4)))
 
 
+def start_in(level, *, bits=0):
+    """How one agent begins."""
+    return Start(jnp.array([level]), jnp.array([bits], jnp.uint32))
+
+
 @eqx.filter_jit
 def play_batch(env, world, levels, actions):
     """Play fixed actions in many levels of one size at once."""
 
     def one(level, actions):
-        state = env.begin(world, level, chance=jnp.uint32(0))
+        state = env.reset(world, level, bits=jnp.uint32(0))
 
         def step(state, action):
-            move = env.move(world, state, action)
-            view = env.look(world, move.state)
-            seen = (view.image, view.direction, move.reward, move.terminated, move.truncated)
-            return move.state, seen
+            after = env.step(world, state, action)
+            view = env.observe(world, after.state)
+            seen = (view.image, view.direction, after.reward, after.terminated, after.truncated)
+            return after.state, seen
 
-        first = env.look(world, state)
+        first = env.observe(world, state)
         return first, jax.lax.scan(step, state, actions)[1]
 
     return jax.vmap(one)(levels, actions)
@@ -82,7 +87,7 @@ def test_the_gridworld_follows_minigrid_step_for_step(height, width, count, leng
     # Forward half of the time, so that agents get about; the four no-ops among the rest.
     actions = random.choice(7, size=(count, length), p=[0.15, 0.15, 0.5, 0.05, 0.05, 0.05, 0.05])
     max_steps = length - 5  # some episodes run out of time
-    env = Gridworld(max_steps=max_steps)
+    env = GridworldEnvironment(max_steps=max_steps)
     world = env.prepare(from_levels(levels).levels)
     first, rest = play_batch(env, world, jnp.arange(count), jnp.asarray(actions, jnp.int32))
     first, rest = jax.device_get((first, rest))
@@ -117,7 +122,7 @@ def test_more_than_fifty_thousand_steps_are_compared_with_minigrid():
         tiles[0, 0] = tiles[row, column] = EMPTY
         levels.append(make_level(tiles, (0, 0), (row, column), int(random.integers(4))))
     actions = random.choice(7, size=(count, length), p=[0.15, 0.15, 0.5, 0.05, 0.05, 0.05, 0.05])
-    env = Gridworld(max_steps=length)  # the last step of all is out of time
+    env = GridworldEnvironment(max_steps=length)  # the last step of all is out of time
     world = env.prepare(from_levels(levels).levels)
     _, rest = jax.device_get(
         play_batch(env, world, jnp.arange(count), jnp.asarray(actions, jnp.int32))
@@ -201,7 +206,8 @@ def test_the_other_actions_do_nothing_but_take_a_step(action):
 def test_time_limits_are_in_proportion_to_the_area():
     assert time_limit(13, 13) == 250
     assert time_limit(43, 43) == 2250
-    assert Gridworld().time_limit(Gridworld().prepare(from_levels([from_text("S.G")]).levels)) == 17
+    env = GridworldEnvironment()
+    assert env.time_limit(env.prepare(from_levels([from_text("S.G")]).levels)) == 17
 
 
 def test_a_level_with_a_heading_starts_with_it_and_others_with_any():
@@ -222,52 +228,48 @@ def test_walking_over_moss_leaves_the_moss_where_it_is():
 
 def test_an_episode_that_ends_on_moss_leaves_no_trace_in_the_next():
     level = from_text(">,~G")
-    env = Gridworld()
+    env = GridworldEnvironment()
     world = env.prepare(from_levels([level]).levels)
-    state = env.begin(world, jnp.int32(0), chance=jnp.uint32(0))
-    before = env.look(world, state)
-    chance = jnp.zeros(2, jnp.uint32)
+    start = start_in(0)
+    state = begin(env, world, start)
+    before = env.observe(world, jax.tree.map(lambda leaf: leaf[0], state))
+    forward, bits = jnp.array([FORWARD]), jnp.zeros((1, 2), jnp.uint32)
     for _ in range(3):  # over moss into lava, again and again
         for _ in range(2):
-            played = play_on(
-                env, world, state, jnp.int32(FORWARD), restart=same_level(env), chance=chance
-            )
-            state = played.state
-        assert played.terminated
-        np.testing.assert_array_equal(played.view.image, before.image)
+            played = play_on(env, world, start, state, forward, next_start=same_start, bits=bits)
+            start, state = played.start, played.state
+        assert played.terminated[0]
+        np.testing.assert_array_equal(played.observation.image[0], before.image)
 
 
 def test_the_same_level_begins_again_with_the_heading_it_had():
-    env = Gridworld(max_steps=3)
+    env = GridworldEnvironment(max_steps=3)
     world = env.prepare(from_levels([from_text("S..G")]).levels)
-    for bits in range(4):
-        state = env.begin(world, jnp.int32(0), chance=jnp.uint32(bits))
+    left, bits = jnp.array([LEFT]), jnp.full((1, 2), 123, jnp.uint32)
+    for heading in range(4):
+        start = start_in(0, bits=heading)
+        state = begin(env, world, start)
         for _ in range(3):
-            played = play_on(
-                env,
-                world,
-                state,
-                jnp.int32(LEFT),
-                restart=same_level(env),
-                chance=jnp.full(2, 123, jnp.uint32),
-            )
-            state = played.state
-        assert played.truncated
-        assert int(state.heading) == bits
-        assert int(state.time) == 0
+            played = play_on(env, world, start, state, left, next_start=same_start, bits=bits)
+            start, state = played.start, played.state
+        assert played.truncated[0]
+        assert int(state.heading[0]) == heading
+        assert int(state.time[0]) == 0
 
 
 def test_the_next_level_comes_from_the_source_and_all_its_levels_come_up():
-    env = Gridworld(max_steps=1)
+    env = GridworldEnvironment(max_steps=1)
     dataset = from_levels([from_text("S" + "." * n + "G" + "." * (4 - n)) for n in range(5)])
     world = env.prepare(dataset.levels)
-    state = env.begin(world, jnp.int32(0), chance=jnp.uint32(0))
-    restart = next_level(env, uniform(len(dataset)))
-    bits = jax.random.bits(KEY, (200, 2))
+    start = start_in(0)
+    state, wait = begin(env, world, start), jnp.array([3])
+    next_start = next_level(uniform(len(dataset)))
     found = []
-    for chance in bits:
-        state = play_on(env, world, state, jnp.int32(3), restart=restart, chance=chance).state
-        found.append(int(state.level))
+    for bits in jax.random.bits(KEY, (200, 1, 2)):
+        played = play_on(env, world, start, state, wait, next_start=next_start, bits=bits)
+        start, state = played.start, played.state
+        assert int(start.level[0]) == int(state.level[0])
+        found.append(int(state.level[0]))
     counts = np.bincount(found, minlength=5)
     assert (counts > 20).all()
 
@@ -308,7 +310,7 @@ def test_an_action_that_does_not_exist_is_an_error(action):
 
 
 def test_a_level_that_cannot_be_played_is_an_error_before_anything_is_compiled():
-    env = Gridworld()
+    env, rules = Gridworld(), GridworldEnvironment()
     no_start = make_level(np.zeros((3, 3), np.uint8), (0, 0), (-1, -1))
     with pytest.raises(DatasetError, match="the start is outside the grid"):
         env.reset_to(no_start, key=KEY)
@@ -316,14 +318,17 @@ def test_a_level_that_cannot_be_played_is_an_error_before_anything_is_compiled()
     with pytest.raises(DatasetError, match="takes one level"):
         env.reset_to(several.levels, key=KEY)
     with pytest.raises(DatasetError, match="Level 0 cannot be played: the start is outside"):
-        env.prepare(as_batch(no_start))
+        rules.prepare(as_batch(no_start))
     with pytest.raises(DatasetError, match="the batch is empty"):
-        env.prepare(several[:0].levels)
+        rules.prepare(several[:0].levels)
     with pytest.raises(DatasetError, match="Expected a batch of levels: tiles"):
-        env.prepare(several[0])
+        rules.prepare(several[0])
     for max_steps in (0, 2.5, True):
         with pytest.raises(ConfigError, match="max_steps"):
-            Gridworld.__check_init__(SimpleNamespace(max_steps=max_steps))
+            GridworldEnvironment.__check_init__(SimpleNamespace(max_steps=max_steps))
+    for max_steps in (0, True):
+        with pytest.raises(ConfigError, match="max_steps"):
+            Gridworld(max_steps=max_steps)
 
 
 def test_step_takes_one_action():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dred.envs import Gridworld
+from dred.envs import GridworldEnvironment
 from dred.levels import from_text, make
 from dred.tasks.gridworld.environment import time_limit
 from dred.tasks.gridworld.levels.level import Level, as_batch
@@ -17,9 +17,9 @@ from tests.strategies import levels as any_levels
 
 def brute_force(level, heading):
     """Actions to the goal by trying them all, breadth first, in the environment."""
-    env = Gridworld(max_steps=10_000)
+    env = GridworldEnvironment(max_steps=10_000)
     world = env.prepare(as_batch(level))
-    move = jax.jit(lambda state, action: env.move(world, state, action))
+    move = jax.jit(lambda state, action: env.step(world, state, action))
     frontier = [env.start(world, jnp.int32(0), jnp.int32(heading))]
     seen = set()
     steps = 0

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dred.agents.probe import Examples
-from dred.presets import PROCGEN_BUDGETS
 from dred.tasks.procgen.classifier import (
     Guesses,
     guess,
@@ -16,6 +15,7 @@ from dred.tasks.procgen.classifier import (
     information_in,
     new_classifier,
 )
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 
 SMOKE = PROCGEN_BUDGETS["smoke"]
 EACH = jnp.ones(64, jnp.bool_)

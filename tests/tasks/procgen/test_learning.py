@@ -5,8 +5,8 @@ from dataclasses import replace
 import jax
 import numpy as np
 
-from dred.presets import procgen_config
 from dred.tasks.procgen.levels import Moment, ProcgenLevels
+from dred.tasks.procgen.presets import procgen_config
 from dred.tasks.procgen.state import new_setup, new_state
 from dred.tasks.procgen.update import update
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.network import Linear
+from dred.agents.encoders import Linear
 from dred.errors import ConfigError
 from dred.presets import STRATEGIES
 from dred.tasks.procgen.classifier import new_classifier
@@ -45,7 +45,7 @@ def played(network):
 
 def test_every_level_is_that_of_its_image(played):
     rollout = played[0].rollout
-    np.testing.assert_array_equal(rollout.level, rollout.view[:, :, 0, 0, 0])
+    np.testing.assert_array_equal(rollout.level, rollout.observation[:, :, 0, 0, 0])
 
 
 def test_an_episode_begins_where_the_last_ended_and_in_the_level_that_was_drawn(played):
@@ -53,7 +53,7 @@ def test_an_episode_begins_where_the_last_ended_and_in_the_level_that_was_drawn(
     for t in range(11):
         for env in range(3):
             ended = bool(rollout.ended[t, env])
-            assert ended == (rollout.view[t, env, 0, 0, 1] == rollout.level[t, env] % 5)
+            assert ended == (rollout.observation[t, env, 0, 0, 1] == rollout.level[t, env] % 5)
             assert rollout.begins[t + 1, env] == ended
             expected = next_levels[t, env] if ended else rollout.level[t, env]
             assert rollout.level[t + 1, env] == expected
@@ -67,16 +67,16 @@ def test_a_reward_belongs_to_the_level_in_which_it_was_earned(played):
 
 def test_features_values_and_probabilities_are_those_of_the_images(network, played):
     (rollout, features), _, envs = played
-    flat = rollout.view.reshape(-1, 64, 64, 3)
+    flat = rollout.observation.reshape(-1, 64, 64, 3)
     again = network.features(flat)
     np.testing.assert_allclose(features.reshape(again.shape), again, atol=1e-5)
-    judged = network.judge(again)
-    np.testing.assert_allclose(rollout.value[:-1].reshape(-1), judged.value, atol=1e-5)
-    logs = np.asarray(jax.nn.log_softmax(judged.logits))
+    output = network.heads(again)
+    np.testing.assert_allclose(rollout.value[:-1].reshape(-1), output.value, atol=1e-5)
+    logs = np.asarray(jax.nn.log_softmax(output.logits))
     chosen = logs[np.arange(36), np.asarray(rollout.action).reshape(-1)]
     np.testing.assert_allclose(rollout.log_prob.reshape(-1), chosen, atol=1e-5)
     np.testing.assert_array_equal(rollout.action, np.stack(envs.actions))
-    last = network.judge(network.features(jnp.asarray(envs.now.image))).value
+    last = network.heads(network.features(jnp.asarray(envs.now.image))).value
     np.testing.assert_allclose(rollout.value[-1], last, atol=1e-5)
 
 

@@ -68,23 +68,23 @@ def test_policy_and_value_are_those_of_a_slow_oracle(network):
     b = relu(relu(now.reshape(2, -1)) @ np.asarray(shared.weight) + np.asarray(shared.bias))
     features = network.features(batch)
     np.testing.assert_allclose(features, b, atol=2e-4)
-    judged = network.judge(features)
-    np.testing.assert_allclose(judged.logits, b @ np.asarray(network.actor.weight), atol=1e-4)
+    output = network.heads(features)
+    np.testing.assert_allclose(output.logits, b @ np.asarray(network.actor.weight), atol=1e-4)
     np.testing.assert_allclose(
-        judged.value, (b @ np.asarray(network.critic.weight))[:, 0], atol=1e-3
+        output.value, (b @ np.asarray(network.critic.weight))[:, 0], atol=1e-3
     )
 
 
 def test_steps_are_judged_alike_alone_and_in_a_rollout(network):
     batch = images(6)
-    alone = network.judge(network.features(batch))
+    alone = network.heads(network.features(batch))
     begins = jnp.zeros((3, 2), jnp.bool_)
-    together = network.over_time(batch.reshape(3, 2, 64, 64, 3), begins)
+    together = network.unroll(batch.reshape(3, 2, 64, 64, 3), begins)
     np.testing.assert_allclose(together.logits.reshape(6, 15), alone.logits, atol=1e-5)
     np.testing.assert_allclose(together.value.reshape(6), alone.value, atol=1e-5)
 
 
 def test_the_first_policy_is_nearly_uniform_and_the_bias_zero(network):
-    judged = network.judge(network.features(images(4)))
-    assert np.abs(np.asarray(jax.nn.softmax(judged.logits)) - 1 / 15).max() < 0.01
+    output = network.heads(network.features(images(4)))
+    assert np.abs(np.asarray(jax.nn.softmax(output.logits)) - 1 / 15).max() < 0.01
     assert not network.shared.bias.any() and not network.actor.bias.any()

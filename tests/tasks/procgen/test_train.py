@@ -35,7 +35,7 @@ def whole(tmp_path_factory):
 
 def test_a_run_is_trained_and_evaluated(whole):
     run = open_run(whole)
-    assert run.facts["status"] == "finished"
+    assert run.record.status == "finished"
     rows = run.metrics()
     assert [row["update"] for row in rows] == [1, 2, 3, 4]
     assert rows[-1]["transitions"] == 4 * 64
@@ -106,7 +106,7 @@ def test_a_study_in_procgen_may_vary_settings(tmp_path, capsys, monkeypatch):
         tmp_path / "mixing" / "runs" / f"bigfish-value-l1+mi-8-eta.end={end}-seed-0"
         for end in ("0.25", "1.0")
     ]
-    assert [open_run(run).facts["config"]["strategy"]["eta"]["end"] for run in runs] == [0.25, 1.0]
+    assert [open_run(run).record.config["strategy"]["eta"]["end"] for run in runs] == [0.25, 1.0]
     lines = (tmp_path / "mixing" / "summary.csv").read_text().splitlines()
     assert lines[0].startswith("game,strategy,num_levels,strategy.eta.end,seed,train,test,gen_gap")
     assert [line.split(",")[:5] for line in lines[1:]] == [
@@ -173,7 +173,7 @@ def test_an_evaluation_older_than_the_agent_is_not_reported(whole, tmp_path):
 def test_easy_and_hard_games_are_not_compared(whole, tmp_path):
     path = tmp_path / "hard"
     shutil.copytree(whole, path)
-    config = open_run(path).facts["config"] | {"difficulty": "hard"}
+    config = dict(open_run(path).record.config) | {"difficulty": "hard"}
     open_run(path).note(config=config)
     with pytest.raises(ConfigError, match="Report them apart"):
         outcomes_of([open_run(whole), open_run(path)])

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.network import Linear
+from dred.agents.encoders import Linear
 from dred.agents.ppo import estimate_advantages
 from dred.config import TEST_LEVELS_END
-from dred.presets import PROCGEN_BUDGETS, STRATEGIES, procgen_config
+from dred.presets import STRATEGIES
 from dred.replay.buffer import rescore
 from dred.tasks.procgen.play import play
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS, procgen_config
 from dred.tasks.procgen.state import new_setup, new_state
 from dred.tasks.procgen.update import (
     as_one_step,
@@ -112,7 +113,7 @@ def one_rollout(strategy):
     envs = PretendLevels(4)
     envs.reset_to(np.arange(4))
     next_levels = np.asarray(draw_levels(state, setup, key=KEY))
-    return state, setup, play(state.learner.network, envs, next_levels, key=KEY)
+    return state, setup, play(state.learner.agent, envs, next_levels, key=KEY)
 
 
 def test_the_score_of_a_level_is_its_mean_absolute_advantage():
@@ -169,8 +170,8 @@ def test_an_update_leaves_nothing_unlearned_and_counts_itself():
     watched.reset_to(np.arange(8))
     after, metrics = update(state, envs, watched, setup=setup, key=KEY)
     assert after.num_updates == 1
-    before = state.learner.network.shared.weight
-    assert not np.array_equal(after.learner.network.shared.weight, before)
+    before = state.learner.agent.shared.weight
+    assert not np.array_equal(after.learner.agent.shared.weight, before)
     assert not np.array_equal(after.classifier.layer.weight, state.classifier.layer.weight)
     assert metrics.learned.returned.episodes > 0 and metrics.watched.test.episodes > 0
     assert np.isfinite(metrics.learned.losses.total)
@@ -245,7 +246,7 @@ def test_two_updates_carry_on_from_each_other():
     for number in range(2):  # who played, and who was watched
         for which, network in (("play", states[number]), ("watch", states[number + 1])):
             np.testing.assert_array_equal(
-                seen[which][number][0].shared.weight, network.learner.network.shared.weight
+                seen[which][number][0].shared.weight, network.learner.agent.shared.weight
             )
         levels = np.asarray(seen["watch"][number][1].rollout.level)
         assert levels[:, :4].max() < 8 and levels[4:, 4:].min() >= 4
@@ -256,7 +257,7 @@ def test_the_classifier_never_learns_from_test_levels():
     watched = PretendLevels(8)
     watched.reset_to(np.arange(8))
     levels = np.asarray(draw_watched_levels(setup.config, key=KEY))
-    seen = play(state.learner.network, watched, levels, key=KEY, keep_images=False)
+    seen = play(state.learner.agent, watched, levels, key=KEY, keep_images=False)
     other = eqx.tree_at(lambda s: s.features, seen, seen.features.at[:, 4:].set(99.0))
     one, _ = look_at(state, seen, setup, key=KEY)
     two, _ = look_at(state, other, setup, key=KEY)
@@ -271,7 +272,7 @@ def test_only_episodes_begun_since_the_last_look_tell_of_information():
     watched = PretendLevels(8)
     watched.reset_to(np.full(8, 4))  # five steps each
     levels = np.full((16, 8), 7, np.int32)  # then three steps each
-    seen = play(state.learner.network, watched, levels, key=KEY, keep_images=False)
+    seen = play(state.learner.agent, watched, levels, key=KEY, keep_images=False)
     layer = Linear(jnp.zeros((16, 8)), jnp.arange(8.0))
     state = eqx.tree_at(lambda s: s.classifier.layer, state, layer)
     _, found = look_at(state, seen, setup, key=KEY)
@@ -295,17 +296,17 @@ def test_the_settings_are_those_of_the_papers_runs():
     ppo = paper.ppo
     assert ppo.transitions_per_update == 16_384 and paper.num_updates == 1525
     assert (ppo.epochs, ppo.num_minibatches, ppo.learning_rate) == (3, 8, 5e-4)
-    assert (ppo.discount, ppo.trace, ppo.clip, ppo.adam_epsilon) == (0.999, 0.95, 0.2, 1e-5)
+    assert (ppo.discount, ppo.gae_lambda, ppo.clip, ppo.adam_epsilon) == (0.999, 0.95, 0.2, 1e-5)
     assert (ppo.entropy_coefficient, ppo.value_coefficient) == (0.01, 0.5)
-    assert (ppo.max_gradient_norm, ppo.final_learning_rate) == (0.5, 1.0)
+    assert (ppo.max_gradient_norm, ppo.final_lr_fraction) == (0.5, 1.0)
     assert (paper.num_levels, paper.watch_envs, paper.watch_steps) == (200, 8, 2048)
     assert paper.evaluate_episodes == 1000 and paper.difficulty == "easy"
     for name, primary, secondary in (
         ("uniform", "uniform", None),
         ("value-l1", "value_l1", None),
-        ("mi", "doubt", None),
+        ("mi", "level_nll", None),
         ("value-l1+uniform", "value_l1", "uniform"),
-        ("value-l1+mi", "value_l1", "doubt"),
+        ("value-l1+mi", "value_l1", "level_nll"),
     ):
         strategy = STRATEGIES[name]
         assert strategy.primary.score == primary
@@ -325,6 +326,6 @@ def test_raw_returns_are_told_not_scaled_ones():
 def test_steps_may_be_learned_from_in_any_order():
     _, _, played = one_rollout("uniform")
     flat = as_one_step(played.rollout)
-    assert flat.view.shape == (1, 64, 64, 64, 3)
+    assert flat.observation.shape == (1, 64, 64, 64, 3)
     np.testing.assert_array_equal(flat.reward[0], played.rollout.reward.reshape(-1))
     np.testing.assert_array_equal(flat.value[0], played.rollout.value[:-1].reshape(-1))

@@ -99,13 +99,19 @@ def measure(levels: Level) -> dict[str, Float[np.ndarray, " level"]]:
 
 
 def paper_suite(train: LevelSet) -> dict[str, LevelSet]:
-    """Return the four sets of the paper: levels trained on, 2048 held out, 448 edge cases, 216 large.
+    """Return the sets of the paper: trained on, 2048 held out, 448 edge cases, 216 large levels.
 
     All but the first are made anew, which takes seconds and gives the same levels each time.
     """
     edge = concatenate([make(f"cave-escape-edge-{kind}") for kind in ("moss", "lava")])
     sets = (train, make("cave-escape-test"), edge, make("cave-escape-hardcore"))
     return cast("dict[str, LevelSet]", dict(zip(PAPER, sets, strict=True)))
+
+
+def describe_size(levels: LevelSet) -> str:
+    """Return how large levels are, their surrounding wall included."""
+    height, width = cast(LevelDataset, levels).shape
+    return f"{height + 2} × {width + 2} tiles each"
 
 
 GRIDWORLD = Task(
@@ -125,5 +131,6 @@ GRIDWORLD = Task(
     histogram=histogram_of,
     generators=GENERATORS,
     pictures=GridworldPictures(),
+    describe_size=describe_size,
     suites={"paper": Suite(PAPER, paper_suite)},
 )

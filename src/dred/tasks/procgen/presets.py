@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dred.config import PPOConfig, ProcgenConfig
+from dred.config import AgentConfig, PPOConfig, ProcgenConfig
 from dred.errors import lookup
 from dred.presets import METHODS, STRATEGIES
 

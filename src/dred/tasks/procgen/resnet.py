@@ -87,16 +87,41 @@ class ResNet(eqx.Module):
         """Policy and value from the features."""
         return PolicyOutput(self.actor(features), self.critic(features)[..., 0])
 
+    @property
+    def products(self) -> int:
+        """Return the multiplications of its linear layers for an image."""
+        return sum(layer.weight.size for layer in (self.shared, self.actor, self.critic))
+
+    def initial_memory(self, num_envs: int) -> None:
+        """Return nothing: it acts on what it sees now."""
+        del num_envs
+
+    def step(
+        self, memory: None, observation: UInt8[Array, "env 64 64 3"]
+    ) -> tuple[None, PolicyOutput]:
+        """Return policy and value for an image of each agent."""
+        del memory
+        return None, self.heads(self.features(observation))
+
+    def representation(
+        self,
+        observations: UInt8[Array, "time env 64 64 3"],
+        begins: Bool[Array, "time env"],
+        memory: None = None,
+    ) -> Float[Array, "time env feature"]:
+        """Return the features of all images; where episodes begin does not matter."""
+        del memory
+        features = self.features(observations.reshape(-1, *observations.shape[2:]))
+        return features.reshape(*begins.shape, -1)
+
     def unroll(
         self,
-        views: UInt8[Array, "time env 64 64 3"],
+        observations: UInt8[Array, "time env 64 64 3"],
         begins: Bool[Array, "time env"],
         memory: None = None,
     ) -> PolicyOutput:
-        """All steps of a batch of agents; without a memory, where episodes begin is all one."""
-        del memory
-        features = self.features(views.reshape(-1, *views.shape[2:]))
-        return self.heads(features.reshape(*begins.shape, -1))
+        """Return policy and value at all steps of a batch of agents."""
+        return self.heads(self.representation(observations, begins, memory))
 
 
 def new_resnet(*, hidden_size: int = 256, key: PRNGKeyArray) -> ResNet:

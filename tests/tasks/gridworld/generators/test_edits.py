@@ -1,22 +1,20 @@
 """Small changes to a level."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dred.config import MethodConfig
-from dred.generators import GENERATORS, Given, Material
+from dred.generators import GENERATORS
 from dred.levels import make
+from dred.task import GeneratorInput
 from dred.tasks.gridworld.generators.edits import GOAL, START, edit, put
 from dred.tasks.gridworld.levels.level import WALL, Level, faults
 from tests.strategies import FEW_SIZES
 from tests.strategies import levels as any_levels
 
-METHOD = MethodConfig("accel-d", capacity=100, after="edits")
+EDITS = GENERATORS["edits"]
 
 
 def picture(level):
@@ -39,7 +37,7 @@ def test_a_child_differs_from_its_own_parent_in_few_cells():
     # dcd #11: an argsort that was not flattened always edited level 0.
     parents = make("cave-escape-train", count=40, size=15).levels
     arrays = Level(*(jnp.asarray(part) for part in parents))
-    children = GENERATORS["edits"](Material(Given(arrays), arrays), METHOD, jax.random.key(0))
+    children = EDITS.propose(GeneratorInput(arrays, arrays), EDITS.settings, jax.random.key(0))
     differences = []
     for index in range(40):
         own, child = (
@@ -47,7 +45,7 @@ def test_a_child_differs_from_its_own_parent_in_few_cells():
         )
         differences.append(int((picture(own) != picture(child)).sum()))
     # A moved start or goal changes the cell it leaves, too.
-    assert max(differences) <= 2 * METHOD.num_edits + 2
+    assert max(differences) <= 2 * EDITS.settings.num_edits + 2
     assert np.mean(differences) > 1
     other = Level(*(np.asarray(p)[0] for p in parents))
     assert (
@@ -75,8 +73,11 @@ def test_an_edit_moves_the_goal_and_does_not_copy_it():
 def test_empty_rooms_have_nothing_in_them_and_random_ones_have():
     levels = make("cave-escape-train", count=20, size=15).levels
     arrays = Level(*(jnp.asarray(part) for part in levels))
-    material = Material(Given(arrays), arrays)
-    method = dataclasses.replace(METHOD, max_clutter=60)
-    empty = GENERATORS["empty"](material, method, jax.random.key(0))
+    given, key = GeneratorInput(arrays, arrays), jax.random.key(0)
+    empty, random = (
+        GENERATORS[name].propose(given, GENERATORS[name].settings, key)
+        for name in ("empty", "random")
+    )
     assert not np.asarray(empty.tiles).any()
-    assert (np.asarray(GENERATORS["random"](material, method, jax.random.key(0)).tiles) > 0).any()
+    assert GENERATORS["random"].settings.max_clutter == 60
+    assert (np.asarray(random.tiles) > 0).any()

@@ -19,9 +19,9 @@ import dred
 from dred import checkpoint
 from dred.cli import main
 from dred.commands.generate import candidates_of, search
-from dred.tasks.gridworld.config import VAEConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.levels import from_text, make
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.quality import assess
 from dred.tasks.gridworld.generators.vae.elbo import divergence, log_likelihoods, loss_of, targets
 from dred.tasks.gridworld.generators.vae.fit import fit, folds, symmetric_copy
@@ -376,7 +376,8 @@ def test_drawn_settings_are_in_the_space_that_is_searched():
     assert {config.graph_layers for config in drawn} == {2, 3, 4}
     assert {size for config in drawn for size in config.encoder_sizes} == set(SIZES)
     assert all(0.005 <= config.beta <= 0.5 for config in drawn)
-    kept = {"edges", "batch_size", "epochs", "held_back", "turns", "threshold", "connected"}
+    kept = {"edges", "batch_size", "epochs", "validation_fraction", "augment_symmetries"}
+    kept |= {"threshold", "connected"}
     assert {field.name for field in fields(VAEConfig)} == kept | set(SEARCHED)
     assert all(getattr(c, name) == getattr(VAEConfig(), name) for c in drawn for name in kept)
 

@@ -3,10 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from dred.tasks.gridworld.config import CaveEscapeConfig, DatasetConfig, TileConfig
 from dred.errors import ConfigError, DatasetError, UnknownNameError
 from dred.files import OutputError
 from dred.levels import build, growing, load, make, problems
+from dred.tasks.gridworld.config import CaveEscapeConfig, DatasetConfig, TileConfig
 from dred.tasks.gridworld.levels.build import Seen, made_pieces, make_file
 from dred.tasks.gridworld.levels.dataset import repeated_levels
 from dred.tasks.gridworld.levels.growing import folder_of

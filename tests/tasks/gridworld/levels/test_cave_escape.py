@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dred.tasks.gridworld.config import CaveEscapeConfig, TileConfig
 from dred.errors import ConfigError, DatasetError
 from dred.levels import (
     LAVA,
@@ -16,6 +15,7 @@ from dred.levels import (
     is_valid,
     level_metrics,
 )
+from dred.tasks.gridworld.config import CaveEscapeConfig, TileConfig
 from dred.tasks.gridworld.levels.level import as_batch, is_navigable
 from dred.tasks.gridworld.levels.paths import largest_component
 from dred.tasks.gridworld.levels.placement import TileRule, draw_by_rank

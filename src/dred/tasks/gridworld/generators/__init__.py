@@ -1,4 +1,4 @@
-"""Where new levels of the gridworld come from. To add a generator, write the record and name it here."""
+"""Where new levels of the gridworld come from. To add one, write the record and name it here."""
 
 from dred.task import Generator
 from dred.tasks.gridworld.generators.edits import EDITS

@@ -5,11 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from dred.config import MethodConfig
 from dred.errors import ConfigError
-from dred.tasks.gridworld.generators.edits import edited
-from dred.tasks.gridworld.generators.protocol import Given, Material
-from dred.tasks.gridworld.generators.random import random_rooms
+from dred.task import GeneratorInput
+from dred.tasks.gridworld.generators.edits import EditsConfig, edited
+from dred.tasks.gridworld.generators.random import RandomConfig, random_rooms
 from dred.tasks.gridworld.generators.resample import Source
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level
@@ -22,16 +21,15 @@ def other_sources(dataset: LevelDataset, count: int, *, key: PRNGKeyArray) -> di
     """
     levels = Level(*(jnp.asarray(part) for part in dataset.levels))
     chosen = jnp.arange(count) % len(dataset)
-    material = Material(Given(levels), jax.tree.map(lambda part: part[chosen], levels))
-    settings = MethodConfig("compare")
+    given = GeneratorInput(levels, jax.tree.map(lambda part: part[chosen], levels))
     made = {
-        "random rooms": random_rooms(material, settings, key),
-        "edits": edited(material, settings, key),
+        "random rooms": random_rooms(given, RandomConfig(), key),
+        "edits": edited(given, EditsConfig(), key),
     }
     try:
         source = Source(dataset)
     except ConfigError:  # levels that were not made here
         pass
     else:
-        made["fresh levels"] = source(np.asarray(jax.random.bits(key, (2,))), material.parents)
+        made["fresh levels"] = source(np.asarray(jax.random.bits(key, (2,))), given.parents)
     return {name: Level(*(np.asarray(part) for part in levels)) for name, levels in made.items()}

@@ -3,13 +3,15 @@
 No method may use it that claims to know the dataset alone; it shows how far a model could get.
 """
 
+from typing import cast
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray, UInt32
 
-from dred.task import Generator, GeneratorInput, NoSettings
+from dred.task import Generator, GeneratorInput, LevelSet, NoSettings
 from dred.tasks.gridworld.levels.build import make_fresh
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level
@@ -50,4 +52,9 @@ def resampled(given: GeneratorInput, settings: NoSettings, key: PRNGKeyArray) ->
     )
 
 
-RESAMPLE = Generator(resampled, prepare=lambda dataset: TrueProcess(Source(dataset)))
+def process_of(dataset: LevelSet) -> TrueProcess:
+    """Return the process that made a dataset."""
+    return TrueProcess(Source(cast(LevelDataset, dataset)))
+
+
+RESAMPLE = Generator(resampled, prepare=process_of)

@@ -63,9 +63,13 @@ class LevelDataset:
         """Height and width of the levels, without the surrounding wall."""
         return self.tiles.shape[1], self.tiles.shape[2]
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of the levels: two sets are the same if and only if their digests are."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         return storage.digest_of(self.arrays, ARRAYS)
 
     @property

@@ -6,8 +6,8 @@ from PIL import Image
 from scipy import ndimage
 
 from dred.errors import ConfigError, DatasetError, UnknownNameError
-from dred.presets import EDGE_STRUCTURES, TRAINING_STRUCTURES
 from dred.tasks.gridworld.levels.wfc.structures import builtin, find_structure, parse_pattern
+from dred.tasks.gridworld.presets import EDGE_STRUCTURES, TRAINING_STRUCTURES
 
 # Mean floor and largest-component fractions of the published structure of the same role.
 TARGETS = {

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from dred.cli import main
-from dred.generators import Given
 from dred.levels import load, shortest_path, to_text
 from dred.presets import train_config
-from dred.reports.ways import counted_information, ways_taken
-from dred.tasks.gridworld.environment import FORWARD, RIGHT, Gridworld
+from dred.task import RunContext
+from dred.tasks.gridworld.environment import FORWARD, RIGHT, GridworldEnvironment
 from dred.tasks.gridworld.levels.dataset import repeated_levels
 from dred.tasks.gridworld.levels.example import (
     JUNCTION,
@@ -26,6 +25,8 @@ from dred.tasks.gridworld.levels.example import (
 )
 from dred.tasks.gridworld.levels.level import MOSS, Level
 from dred.tasks.gridworld.levels.paths import solvable
+from dred.tasks.gridworld.task import GRIDWORLD
+from dred.tasks.gridworld.ways import counted_information, ways_taken
 from dred.training.state import new_setup, new_states, run_key
 from dred.training.train import train_chunk
 
@@ -35,15 +36,15 @@ TO_JUNCTION = (RIGHT, RIGHT, FORWARD)
 
 def views(levels, actions=TO_JUNCTION):
     """What is seen in each level at the start and after each of some actions."""
-    env = Gridworld()
+    env = GridworldEnvironment()
     world = env.prepare(levels.levels)
     seen = []
     for number in range(len(levels)):
-        state = env.begin(world, jnp.int32(number), chance=jnp.uint32(0))
-        rows = [env.look(world, state)]
+        state = env.reset(world, jnp.int32(number), bits=jnp.uint32(0))
+        rows = [env.observe(world, state)]
         for action in actions:
-            state = env.move(world, state, jnp.int32(action)).state
-            rows.append(env.look(world, state))
+            state = env.step(world, state, jnp.int32(action)).state
+            rows.append(env.observe(world, state))
         seen.append([np.asarray(row.image) for row in rows])
     return np.array(seen)
 
@@ -104,8 +105,8 @@ def test_counted_information_by_hand():
 @pytest.fixture(scope="module")
 def agents():
     """One agent trained on (a) to (c), and one on the augmented levels, by the same program."""
-    config = replace(train_config("uniform", "example"), num_updates=200)
-    setup, keys = new_setup(config), run_key(0)[None]
+    config = replace(train_config("uniform", "example", GRIDWORLD.budgets), num_updates=200)
+    setup, keys = new_setup(config, GRIDWORLD), run_key(0)[None]
     few, many = example_training(), example_augmented()
     several = few[np.arange(len(many)) % len(few)]  # as many, so that it is compiled once
 
@@ -113,8 +114,8 @@ def agents():
         levels = Level(*(jnp.asarray(part) for part in dataset.levels))
         states = new_states(setup, levels, (0,))
         for _ in range(config.num_updates // config.chunk):
-            states, _ = train_chunk(states, keys, Given(levels, None), setup, config.chunk)
-        return ways_taken(jax.tree.map(lambda leaf: leaf[0], states.learner.network))
+            states, _ = train_chunk(states, keys, RunContext(levels), setup, config.chunk)
+        return ways_taken(jax.tree.map(lambda leaf: leaf[0], states.learner.agent))
 
     return {"overfitted": train(several), "augmented": train(many)}
 

@@ -1,0 +1,114 @@
+"""A user's own task, from the file that the documents show: trained, killed, resumed, reported."""
+
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dred
+from dred import checkpoint
+from dred.cli import main
+from dred.errors import ConfigError
+from dred.registry import find_task
+from dred.runs import open_run
+from tests.patience import stopped_after
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "own_environment.py"
+PAGE = Path(__file__).parents[1] / "docs" / "your-own-environment.md"
+TASK = f"{EXAMPLE}:corridor"
+corridor = find_task(TASK)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corridors")
+    from_example = sys.modules[type(corridor.environment).__module__]
+    from_example.make_levels(24, seed=0).save(folder / "train.npz")
+    from_example.make_levels(24, seed=1).save(folder / "test.npz")
+    return folder
+
+
+def words(files, out):
+    levels = ("--levels", files / "train.npz", "--held-out", files / "test.npz")
+    return ["train", "plr", "--task", TASK, *levels, "--preset", "smoke", "--out", out]
+
+
+def test_the_page_is_the_file_that_is_tested():
+    text = EXAMPLE.read_text(encoding="utf-8")
+    assert text in PAGE.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 100
+
+
+def test_killed_and_resumed_a_run_of_an_own_task_ends_bit_for_bit_the_same(files, tmp_path):
+    main(list(map(str, words(files, tmp_path / "whole"))))
+    path = tmp_path / "killed"
+    stopped_after(
+        f"killed/checkpoints/{checkpoint.path_of(path, 6).name}",
+        signal.SIGKILL,
+        words(files, path),
+    )
+    main(["resume", str(path)])
+    whole, again = (
+        checkpoint.read(checkpoint.checkpoints_in(tmp_path / name / "checkpoints")[-1])
+        for name in ("whole", "killed")
+    )
+    assert whole.keys() == again.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, again[name], err_msg=name)
+
+
+def test_an_own_task_is_trained_evaluated_and_reported_from_python(files, tmp_path):
+    runs = [
+        dred.train(
+            method,
+            levels=corridor.level_format.load(files / "train.npz"),  # a set, not a file
+            held_out=files / "test.npz",
+            task=TASK,
+            out=tmp_path / name,
+            preset="smoke",
+            set={"probe_every": 0, "evaluate_every": 0},
+        )
+        for name, method in {
+            "uniform": "uniform",
+            "mine": dred.Method("mine", capacity=60, mutation_generator="stretch", admit="all"),
+        }.items()
+    ]
+    table = dred.evaluate(runs[0], suites={"others": files / "test.npz"})
+    assert len(table["others"].solved) == 24
+    assert "others:" in str(table)
+    dred.evaluate(runs[1], suites={"others": files / "test.npz"})
+    page = dred.report(runs, out=tmp_path / "report")
+    assert "mine" in page.read_text(encoding="utf-8")
+    row = open_run(runs[1].path).metrics()[-1]
+    assert row["length"] > 0  # the task's own feature, averaged over P_Λ
+    assert 0 <= row["jsd_distance"] <= 1
+    assert "path" not in row  # a feature of another task
+    made = set(open_run(runs[1].path).buffer().levels.structure)
+    assert made == {"dataset", "stretch"}
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        (dred.Method("mine", primary=dred.config.TermConfig("true_regret")), "which returns are"),
+        (dred.Method("mine", primary=dred.config.TermConfig("level_nll")), "classifier"),
+        (dred.Method("mine", capacity=60, mutation_generator="edits"), "edits"),
+    ],
+)
+def test_what_a_task_cannot_give_is_refused_before_anything_is_made(
+    method, message, files, tmp_path
+):
+    with pytest.raises(ConfigError, match=message):
+        dred.train(method, levels=files / "train.npz", task=TASK, out=tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_task_that_is_not_there_is_explained():
+    with pytest.raises(ConfigError, match="It has corridor"):
+        find_task(f"{EXAMPLE}:corridors")
+    with pytest.raises(ConfigError, match="no file"):
+        find_task("nowhere.py:task")
+    with pytest.raises(ConfigError, match="gridworld"):
+        find_task("gridwold")
