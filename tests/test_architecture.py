@@ -83,7 +83,7 @@ def test_the_core_loads_no_task_and_no_heavy_library():
     program = (
         f"import sys, {parts}\n"
         "print([name for name in sys.modules if name.startswith('dred.tasks')"
-        " or name in ('numba', 'matplotlib')])"
+        " or name in ('numba', 'matplotlib', 'gymnasium')])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

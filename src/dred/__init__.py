@@ -7,6 +7,8 @@ use, so that `import dred` and `dred --help` stay quick.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dred.gymnasium_ids import register_with_gymnasium
+
 if TYPE_CHECKING:
     from dred import envs as envs
     from dred import generators as generators
@@ -54,22 +56,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (a module, class or function
     raise AttributeError(f"module 'dred' has no attribute {name!r}")
 
 
-def _register_with_gymnasium() -> None:
-    """Make `gymnasium.make("dred/CaveEscape-v0", levels=…)` work, if Gymnasium is installed."""
-    try:
-        import gymnasium
-    except ImportError:
-        return
-    name = "dred/CaveEscape-v0"
-    if name not in gymnasium.registry:
-        gymnasium.register(
-            name,
-            entry_point="dred.tasks.gridworld.gym:CaveEscape",
-            vector_entry_point="dred.tasks.gridworld.gym:CaveEscapeVector",
-        )
-
-
-_register_with_gymnasium()
+register_with_gymnasium()
 
 
 def __dir__() -> list[str]:

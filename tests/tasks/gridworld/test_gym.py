@@ -254,3 +254,18 @@ def test_one_level_and_several_can_be_given_without_making_a_set():
     assert len(make_gym(one).levels) == 1
     assert make_gym(several).levels.digest == from_levels(several).digest
     assert dred.envs.make_gym is make_gym
+
+
+@pytest.mark.parametrize("order", ["import dred, gymnasium", "import gymnasium, dred"])
+def test_the_id_is_registered_whichever_is_imported_first(order):
+    program = (
+        f"{order}\nimport importlib.resources\n"
+        "assert 'dred/CaveEscape-v0' in gymnasium.registry\n"
+        "assert importlib.resources.files('gymnasium').joinpath('core.py').is_file()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_dred_itself_does_not_import_gymnasium():
+    program = "import sys, dred\nassert 'gymnasium' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
