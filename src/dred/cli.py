@@ -12,7 +12,7 @@ from typing import Annotated, Protocol, cast, runtime_checkable
 import tyro
 
 from dred import __version__
-from dred.commands import levels, procgen, study
+from dred.commands import levels, study
 from dred.commands.bench import Bench
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
@@ -45,14 +45,12 @@ COMMANDS: Verbs = {
     "evaluate": Evaluate,
     "report": Report,
     "study": study.VERBS,
-    "procgen": procgen.VERBS,
     "bench": Bench,
 }
 ABOUT = {
     "": "Train reinforcement-learning agents that work in levels they have never seen. "
     "Every command takes --help; add --debug to any to see where an error came from.",
     "levels": "Make, import, check and look at sets of levels.",
-    "procgen": "Adaptive level sampling in Procgen: train, evaluate and compare strategies.",
     "study": "Train methods × seeds, evaluate them all, and report what came of it.",
 }
 

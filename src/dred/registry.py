@@ -10,6 +10,7 @@ from dred.errors import ConfigError, lookup
 from dred.task import Task
 
 BUILT_IN = {"gridworld": "dred.tasks.gridworld.task:GRIDWORLD"}
+FAMILIES = {"procgen": "dred.tasks.procgen.task:procgen_task"}  # named FAMILY/MEMBER
 
 
 def find_task(name: str) -> Task:
@@ -17,7 +18,13 @@ def find_task(name: str) -> Task:
     file, colon, attribute = name.rpartition(":")
     if colon and file.endswith(".py"):
         return _attribute(_module_in(Path(file)), attribute, where=name)
-    module, _, attribute = lookup(BUILT_IN, name, what="task").partition(":")
+    family, slash, member = name.partition("/")
+    if slash and family in FAMILIES:
+        module, _, attribute = FAMILIES[family].partition(":")
+        return getattr(importlib.import_module(module), attribute)(member)
+    module, _, attribute = lookup(
+        BUILT_IN | {f"{one}/…": "" for one in FAMILIES}, name, what="task"
+    ).partition(":")
     return _attribute(importlib.import_module(module), attribute, where=name)
 
 

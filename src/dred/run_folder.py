@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from dred import __version__
-from dred.config import ProcgenConfig, TrainConfig
+from dred.config import TrainConfig
 from dred.errors import ConfigError, DatasetError
 from dred.files import OutputError, cannot_write, write_text
 from dred.former import FORMER_METRICS, modern
@@ -138,8 +138,8 @@ class RunFolder:
         """Return the settings, if they are of this kind."""
         if self.record.kind != kind.__name__:
             raise ConfigError(
-                f"{self.path} is a run of another kind: runs in Procgen are for the commands of "
-                "`dred procgen`, all others for the commands without that word."
+                f"{self.path} is a run in Procgen of a version of dred that had another trainer "
+                "for it. Use that version, or train again with --task procgen/GAME."
             )
         return read_settings(kind, self.record.config, where=f"{self.path}/run.json")
 
@@ -212,7 +212,7 @@ def create_run(
     path: Path,
     *,
     task: str,
-    config: TrainConfig | ProcgenConfig,
+    config: TrainConfig,
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
@@ -222,10 +222,9 @@ def create_run(
 ) -> RunFolder:
     """Make a new run folder; it must not exist yet. Sets that were `given` are written into it."""
     if path.exists():
-        verb = "dred procgen resume" if isinstance(config, ProcgenConfig) else "dred resume"
         raise ConfigError(
             f"{path} exists already. Choose another --out, or continue that run with "
-            f"`{verb} {path}`."
+            f"`dred resume {path}`."
         )
     told = {
         "format": FORMAT,

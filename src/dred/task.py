@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 from dred.agents.protocol import Agent
 from dred.config import AgentConfig, TrainConfig
 from dred.environment import Environment
+from dred.host import HostEnvironment, Slots
 from dred.presets import BUDGETS
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
@@ -88,6 +89,7 @@ class RunContext(eqx.Module):
 
     dataset: Levels
     models: dict[str, Any] = eqx.field(default_factory=dict)  # by the name of the generator
+    simulators: dict[str, Slots] | None = eqx.field(static=True, default=None)  # on the host
 
 
 class GeneratorInput(eqx.Module):
@@ -177,8 +179,8 @@ class Task:
 
     name: str
     """What it is called on the command line."""
-    environment: Environment[Any, Any, Any, Any]
-    """How levels are played."""
+    environment: Environment[Any, Any, Any, Any] | HostEnvironment
+    """How levels are played: pure functions, or a simulator on the host."""
     level_format: LevelFormat
     """How levels are stored."""
     new_agent: Callable[[AgentConfig, PRNGKeyArray], Agent]
@@ -207,6 +209,10 @@ class Task:
     """Return how large the levels of a set are, in words."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])
     """Named collections of sets to evaluate on."""
+    default_levels: Callable[[], Mapping[str, LevelSet]] | None = None
+    """Return the levels to train on, "train", and those held out, "test", if none are given."""
+    write_report: Callable[..., Path] | None = None
+    """Write a report of the task's own about some runs, given a folder, and return its page."""
 
     def optimal_of(self, levels: Levels, world: Any) -> Float[Array, " level"]:  # noqa: ANN401
         """Return the highest return that each level allows; the largest there is if not known."""

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from dred.tasks.procgen.study import read_procgen_study, runs_in_procgen
 
 from dred.cli import main
 from dred.config import ScheduleConfig
@@ -15,7 +16,6 @@ from dred.settings import names_in, varied
 from dred.studies.grid import as_words, folder_part, from_words, variants, with_variant
 from dred.studies.jobs import runs_of
 from dred.studies.study import read_study
-from dred.tasks.procgen.study import read_procgen_study, runs_in_procgen
 from tests.studies.test_study import folder, study_of
 
 assert folder is not None  # a fixture that tests below ask for by name

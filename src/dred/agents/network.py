@@ -33,6 +33,11 @@ class ActorCritic(eqx.Module):
     critic: Linear
 
     @property
+    def num_features(self) -> int:
+        """Return how many numbers the memory gives."""
+        return self.cell.size
+
+    @property
     def products(self) -> int:
         """Return the multiplications of a step."""
         heads = (self.actor_hidden, self.actor, self.critic_hidden, self.critic)
@@ -44,8 +49,16 @@ class ActorCritic(eqx.Module):
 
     def step(self, memory: Any, observation: Any) -> tuple[Any, PolicyOutput]:  # noqa: ANN401
         """Return the memory after one step of a batch of agents, and policy and value."""
-        memory, features = self.cell.step(memory, self.encoder(observation))
+        memory, features = self.perceive(memory, observation)
         return memory, self.heads(features)
+
+    def perceive(
+        self,
+        memory: Any,  # noqa: ANN401
+        observation: Any,  # noqa: ANN401
+    ) -> tuple[Any, Float[Array, "env feature"]]:
+        """Return the memory after one step of a batch of agents, and what it gives."""
+        return self.cell.step(memory, self.encoder(observation))
 
     def representation(
         self,

@@ -36,7 +36,7 @@ class Report:
         from dred.config import check_seed
         from dred.progress import bar
         from dred.reports.content import compute, steps_of
-        from dred.reports.gather import gather
+        from dred.reports.gather import gather, own_report
         from dred.reports.write import check_place, write_report
 
         if self.episodes < 0:
@@ -44,6 +44,10 @@ class Report:
         keep_compiled_programs()
         seed = check_seed(self.seed)
         check_place(self.out)
+        own = own_report(self.paths)
+        if own is not None:
+            print(own(self.paths, self.out, seed=seed))
+            return
         material = gather(self.paths)
         with bar("Report", steps_of(material), unit="steps") as advance:
             content = compute(material, seed=seed, episodes=self.episodes, advance=advance)

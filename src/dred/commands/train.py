@@ -32,22 +32,24 @@ class Train:
       el-dred   the dataset, and more and more of small changes to it that teach something
       vae-dred  the dataset, and more and more of levels like it from a fitted generator
       resample-dred  the same with levels of the process that made the dataset: an upper bound
+    and, for Procgen, value-l1, mi, value-l1+uniform and value-l1+mi: the paper's section 3.
 
     For example:
       dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
       dred train vae-dred --levels train.npz --generator vae --out runs/vae-dred
       dred train accel --levels train.npz --out runs/accel --preset smoke --seeds 0 1 2
       dred train el-dred --levels train.npz --out runs/half --set method.eta.end=0.5
+      dred train value-l1 --task procgen/bigfish --out runs/fish
     """
 
     method: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="METHOD")]
     """How levels are chosen."""
-    levels: Path
-    """The dataset of levels (.npz)."""
     out: Path
     """The run folder to write. It must not exist yet."""
+    levels: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """The dataset of levels (.npz); in Procgen also a range, 0-199, which is the default."""
     task: str = "gridworld"
-    """What kind of problem: gridworld, or one of your own, as FILE.py:NAME."""
+    """What kind of problem: gridworld, procgen/GAME, or one of your own, as FILE.py:NAME."""
     generator: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """A generator fitted to these levels with `dred fit`, for vae-dred."""
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None

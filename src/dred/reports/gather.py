@@ -1,6 +1,6 @@
 """What a report is made of: runs grouped by method, with what they measured and how they did."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -374,3 +374,8 @@ def progress_notes(method: Method) -> list[str]:
                 "are done. Evaluate again to see the newest agents."
             )
     return notes
+
+
+def own_report(paths: Sequence[Path]) -> Callable[..., Path] | None:
+    """Return how the task of these runs writes a report of its own, if it does."""
+    return open_run(paths[0]).task.write_report if paths else None

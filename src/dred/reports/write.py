@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dred.files import OutputError, cannot_write
 from dred.reports.content import Content, Drawing, compute
-from dred.reports.gather import gather
+from dred.reports.gather import gather, own_report
 from dred.reports.page import page_of
 from dred.reports.table import Table, to_csv, to_markdown
 
@@ -17,6 +17,9 @@ PARTS = {"report.html", "tables", "figures", "episodes"}
 def make_report(paths: Sequence[Path], out: Path, *, seed: int = 0, episodes: int = 2) -> Path:
     """Read runs, and write their report; the page."""
     check_place(out)
+    own = own_report(paths)
+    if own is not None:
+        return own(paths, out, seed=seed)
     return write_report(compute(gather(paths), seed=seed, episodes=episodes), out)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from dred.errors import ConfigError
 
@@ -62,39 +61,4 @@ class StudyConfig:
             raise ConfigError(
                 f"num_levels (={self.num_levels}) is for levels that are made; {self.levels} is "
                 "there already."
-            )
-
-
-@dataclass(frozen=True)
-class ProcgenStudyConfig:
-    """A study in Procgen: games × strategies × numbers of levels × seeds."""
-
-    games: tuple[str, ...]
-    """Each is trained with each strategy."""
-    strategies: tuple[str, ...] = ("uniform", "value-l1", "mi", "value-l1+uniform", "value-l1+mi")
-    """Which level next."""
-    seeds: tuple[int, ...] = (0,)
-    """One run each; all games and strategies with the first seed come first."""
-    num_levels: tuple[int, ...] = (200,)
-    """Numbers of training levels, each of which is tried."""
-    preset: str = "laptop"
-    """How much: paper, laptop or smoke."""
-    difficulty: Literal["easy", "hard"] = "easy"
-    """Of the games."""
-    updates: int = 0
-    """Updates, instead of the preset's number, if not 0."""
-    grid: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
-    """Settings to vary, each with a list of values: "strategy.eta.end" = [0.25, 0.5]. Each strategy
-    is trained with each combination."""
-    out: str = ""
-    """The folder to fill, beside the file; called like the file if not given."""
-
-    def __post_init__(self) -> None:
-        for name in ("games", "strategies", "seeds", "num_levels"):
-            values: tuple[object, ...] = getattr(self, name)
-            if not values or len(set(values)) != len(values):
-                raise ConfigError(f"{name} {list(values)} must name at least one, and none twice.")
-        if self.updates < 0 or min(self.num_levels) < 1:
-            raise ConfigError(
-                f"updates (={self.updates}) must be 0 or more, and num_levels at least 1."
             )

@@ -1,9 +1,9 @@
-"""Guessing the level from what the agent makes of an image: a linear classifier, trained online.
+"""Guessing the level from the agent's representation: a linear classifier that learns online.
 
     I(L; b) ≈ log |L| − cross-entropy of the guesses
 
-After each update the agent is watched in levels drawn uniformly. The classifier first guesses
-which they are, then learns from having been told. What counts are its guesses in episodes that it
+After each update agents play levels drawn uniformly. The classifier first guesses which they are,
+then learns from having been told. What counts are its guesses in episodes that it
 has learned nothing from. It has its own optimiser, and no gradient reaches the agent.
 """
 
@@ -18,7 +18,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal
 from dred.agents.probe import Examples, Information
-from dred.config import ProcgenConfig
+from dred.config import ClassifierConfig
+
+LONGEST_GRADIENT = 0.5
 
 
 class Classifier(eqx.Module):
@@ -35,19 +37,19 @@ class Guesses(NamedTuple):
     is_right: Float[Array, "*batch"]  # 1 if that was the likeliest
 
 
-def make_optimiser(config: ProcgenConfig) -> optax.GradientTransformation:
-    """Adam, as for the agent."""
-    ppo = config.ppo
+def make_optimiser(config: ClassifierConfig) -> optax.GradientTransformation:
+    """Adam, with the gradient's norm clipped as for the agent."""
     return optax.chain(
-        optax.clip_by_global_norm(ppo.max_gradient_norm),
-        optax.adam(config.probe_learning_rate, eps=ppo.adam_epsilon),
+        optax.clip_by_global_norm(LONGEST_GRADIENT), optax.adam(config.learning_rate, eps=1e-5)
     )
 
 
-def new_classifier(config: ProcgenConfig, *, key: PRNGKeyArray) -> Classifier:
-    """One that has learned nothing."""
-    weight = orthogonal(config.num_levels, config.agent.hidden_size, gain=0.01, key=key).T
-    layer = Linear(weight, jnp.zeros(config.num_levels))
+def new_classifier(
+    config: ClassifierConfig, num_features: int, num_levels: int, *, key: PRNGKeyArray
+) -> Classifier:
+    """Return one that has learned nothing."""
+    weight = orthogonal(num_levels, num_features, gain=0.01, key=key).T
+    layer = Linear(weight, jnp.zeros(num_levels))
     return Classifier(layer, make_optimiser(config).init(cast(optax.Params, layer)))
 
 
@@ -83,7 +85,7 @@ def information_of(
 def guess_and_learn(
     classifier: Classifier,
     examples: Examples,
-    config: ProcgenConfig,
+    config: ClassifierConfig,
     *,
     key: PRNGKeyArray,
 ) -> tuple[Classifier, Guesses]:
@@ -105,6 +107,6 @@ def guess_and_learn(
         changes, state = optimiser.update(gradient, now.optimiser, parameters)
         return Classifier(cast(Linear, optax.apply_updates(parameters, changes)), state), None
 
-    pieces = order.reshape(config.probe_minibatches, -1)
+    pieces = order.reshape(config.num_minibatches, -1)
     after, _ = jax.lax.scan(step, classifier, pieces)
     return after, before

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dred.tasks.procgen.rewards import RewardScale, new_scale, returns, scaled
+from dred.agents.rewards import RewardScale, new_scale, scaled
 
 
 def random_steps(seed, length, envs):
@@ -50,11 +50,3 @@ def test_scaled_rewards_lie_within_ten():
     reward = jnp.zeros((50, 1)).at[-1, 0].set(1e6)
     _, found = scaled(new_scale(1), reward, jnp.zeros((50, 1), jnp.bool_))
     assert 0 < found[-1, 0] <= 10
-
-
-def test_the_return_of_an_episode_is_told_where_it_ends_even_if_it_began_before():
-    reward = jnp.array([[1.0], [2.0], [4.0], [8.0]])
-    ended = jnp.array([[False], [True], [False], [False]])
-    so_far, found = returns(jnp.array([100.0]), reward, ended)
-    assert found[:, 0].tolist() == [0.0, 103.0, 0.0, 0.0]
-    assert so_far.tolist() == [12.0]

@@ -1,7 +1,7 @@
-"""Rewards on a common scale, and the returns of episodes.
+"""Rewards on a common scale.
 
-Games differ in how much they reward, so rewards are divided by the spread of discounted sums of
-them, as OpenAI Baselines do. Scores are always sums of the rewards as they were.
+Problems differ in how much they reward. With `ppo.scale_rewards`, rewards are divided by the spread
+of discounted sums of them, as OpenAI Baselines do. Returns are always sums of rewards as they were.
 """
 
 import equinox as eqx
@@ -54,16 +54,3 @@ def merged(scale: RewardScale, more: Float[Array, " env"]) -> tuple[Array, Array
         scale.variance * scale.count + more.var() * size + apart**2 * scale.count * size / total
     )
     return scale.mean + apart * size / total, squares / total, total
-
-
-def returns(
-    so_far: Float[Array, " env"], reward: Steps, ended: Bool[Array, "time env"]
-) -> tuple[Float[Array, " env"], Steps]:
-    """The sum of rewards of each episode where it ends, 0 elsewhere; and of those that go on."""
-
-    def step(so_far: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        reward_t, ended_t = now
-        total = so_far + reward_t
-        return jnp.where(ended_t, 0.0, total), jnp.where(ended_t, total, 0.0)
-
-    return jax.lax.scan(step, so_far, (reward, ended))

@@ -1,25 +1,22 @@
-"""The level classifier: what it measures, and that labels belong to their images."""
-
-from dataclasses import replace
+"""The level classifier: what it measures, and that guesses come before learning."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.probe import Examples
-from dred.tasks.procgen.classifier import (
+from dred.agents.classifier import (
     Guesses,
     guess,
     guess_and_learn,
     information_in,
     new_classifier,
 )
-from dred.tasks.procgen.presets import PROCGEN_BUDGETS
+from dred.agents.probe import Examples
+from dred.config import ClassifierConfig
 
-SMOKE = PROCGEN_BUDGETS["smoke"]
 EACH = jnp.ones(64, jnp.bool_)
-CONFIG = replace(SMOKE, probe_learning_rate=0.05)
+CONFIG = ClassifierConfig(num_envs=4, num_steps=16, num_minibatches=2, learning_rate=0.05)
 
 
 def telling_examples(count, num_levels, size, seed=0):
@@ -31,14 +28,14 @@ def telling_examples(count, num_levels, size, seed=0):
 
 
 def test_a_classifier_that_has_learned_nothing_knows_nothing():
-    fresh = new_classifier(CONFIG, key=jax.random.key(0))
+    fresh = new_classifier(CONFIG, 16, 8, key=jax.random.key(0))
     found = information_in(guess(fresh.layer, telling_examples(64, 8, 16)), EACH, 8)
     assert found.nats < 0.01
     assert found.cross_entropy == pytest.approx(np.log(8), abs=0.01)
 
 
 def test_what_can_be_read_off_is_learned_and_guesses_come_before_learning():
-    classifier = new_classifier(CONFIG, key=jax.random.key(0))
+    classifier = new_classifier(CONFIG, 16, 8, key=jax.random.key(0))
     examples = telling_examples(64, 8, 16)
     classifier, first = guess_and_learn(classifier, examples, CONFIG, key=jax.random.key(1))
     assert information_in(first, EACH, 8).nats < 0.01
@@ -51,7 +48,7 @@ def test_what_can_be_read_off_is_learned_and_guesses_come_before_learning():
 
 
 def test_no_gradient_reaches_the_features():
-    layer = new_classifier(CONFIG, key=jax.random.key(0)).layer
+    layer = new_classifier(CONFIG, 16, 8, key=jax.random.key(0)).layer
     level = jnp.zeros(4, jnp.int32)
     gradient = jax.grad(lambda features: guess(layer, Examples(features, level)).log_prob.sum())(
         jnp.ones((4, 16))
