@@ -120,7 +120,7 @@ def test_settings_of_old_runs_in_procgen_equal_the_same_settings_of_today(name):
 
 def test_an_old_name_in_procgen_is_explained():
     config = procgen_config("bigfish", "mi", "smoke")
-    with pytest.raises(ConfigError, match="It is called strategy.replay_prob now"):
+    with pytest.raises(ConfigError, match=r"It is called strategy\.replay_prob now"):
         varied(config, {"strategy.replay": 0.5}, where="--set")
 
 

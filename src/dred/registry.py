@@ -21,6 +21,14 @@ def find_task(name: str) -> Task:
     return _attribute(importlib.import_module(module), attribute, where=name)
 
 
+def full_name(name: str, folder: Path) -> str:
+    """Return the name of a task so that it means the same everywhere, given where it was said."""
+    file, colon, attribute = name.rpartition(":")
+    if colon and file.endswith(".py"):
+        return f"{(folder / file).resolve()}:{attribute}"
+    return name
+
+
 def _module_in(path: Path) -> ModuleType:
     """Return the module in a file; the same one if it was asked for before."""
     path = path.resolve()

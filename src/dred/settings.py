@@ -77,7 +77,8 @@ def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Rec
 def _with(table: Mapping[str, object], path: Sequence[str], value: object) -> dict[str, object]:
     """Return a table with one value changed, in a table inside it if the path has several parts."""
     first, *rest = path
-    inner = cast("Mapping[str, object]", table.get(first, {}))
+    found = table.get(first)
+    inner = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
     return {**table, first: _with(inner, rest, value) if rest else value}
 
 

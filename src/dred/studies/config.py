@@ -16,7 +16,7 @@ class StudyConfig:
     seeds: tuple[int, ...] = (0,)
     """One run each; all methods with the first seed come first."""
     task: str = "gridworld"
-    """What kind of problem."""
+    """What kind of problem: a name, or FILE.py:NAME with a file beside the study."""
     preset: str = "laptop"
     """How much: paper, laptop or smoke."""
     updates: int = 0

@@ -21,11 +21,12 @@ from dred.config import TrainConfig
 from dred.errors import ConfigError, lookup
 from dred.generation import needs_fitted
 from dred.presets import METHODS, train_config
-from dred.registry import find_task
+from dred.registry import find_task, full_name
 from dred.settings import read_settings
 from dred.studies.config import StudyConfig
 from dred.studies.grid import Variant, flat, variants, with_variant
 from dred.task import Task
+from dred.training.state import check_config
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Study:
 def read_study(file: Path) -> Study:
     """The study that a TOML file describes; its folder is beside the file unless it says where."""
     config = read_settings(StudyConfig, read_table(file), where=str(file))
+    config = replace(config, task=full_name(config.task, file.parent))
     for method in config.methods:
         lookup(METHODS, method, what=f"method in {file}")
     study = Study(config, folder_of(file, config.out))
@@ -95,7 +97,8 @@ def read_study(file: Path) -> Study:
     if presets:
         lookup(presets, config.generator_preset, what=f"generator preset in {file}")
     for method, variant in product(config.methods, study.variants):
-        study.train_config(method, variant)  # stops at what cannot be, before anything is made
+        # Stops at what cannot be, before anything is made.
+        check_config(study.train_config(method, variant), study.task)
     return study
 
 

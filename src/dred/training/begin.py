@@ -11,9 +11,10 @@ from dred.devices import most_devices
 from dred.errors import ConfigError, DatasetError, lookup
 from dred.files import held
 from dred.generation import digest_of_fitted, models_for
+from dred.registry import full_name
 from dred.run_folder import RunFolder, create_run
 from dred.task import LevelSet, Task
-from dred.training.state import check_method
+from dred.training.state import check_config
 from dred.training.track import TRACKERS, tracker
 from dred.training.train import Progress, Trainer
 
@@ -48,7 +49,7 @@ def begin_run(
     seeds = tuple(check_seed(seed) for seed in seeds)
     if len(set(seeds)) != len(seeds):
         raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
-    check_method(config, task)
+    check_config(config, task)
     files = {
         name: Path(given) if isinstance(given, str | Path) else out / "given" / f"{name}.npz"
         for name, given in inputs.sets.items()
@@ -63,7 +64,7 @@ def begin_run(
         lookup(TRACKERS, track, what="tracker")
     return create_run(
         out,
-        task=task_name,
+        task=full_name(task_name, Path()),
         config=config,
         seeds=seeds,
         levels={
