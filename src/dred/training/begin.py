@@ -44,6 +44,8 @@ def begin_run(
     seeds: Sequence[int],
     command: Sequence[str],
     track: str | None = None,
+    preset: str = "",
+    changes: Mapping[str, tuple[object, object]] | None = None,
 ) -> RunFolder:
     """Check everything, then make the folder of a new run."""
     seeds = tuple(check_seed(seed) for seed in seeds)
@@ -79,6 +81,8 @@ def begin_run(
         generator=None if inputs.generator is None else noted(config, task, inputs.generator),
         command=command,
         track=track,
+        preset=preset,
+        changes=changes,
     )
 
 
