@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from dred.environment import Transition as Transition
     from dred.level_table import LevelTable as LevelTable
     from dred.level_table import TableFormat as TableFormat
+    from dred.registry import register_generator as register_generator
+    from dred.registry import register_method as register_method
+    from dred.registry import register_score as register_score
+    from dred.registry import register_task as register_task
     from dred.task import Feature as Feature
     from dred.task import Generator as Generator
     from dred.task import Task as Task
@@ -42,6 +46,10 @@ _NAMES = {
     "Task": "task",
     "Transition": "environment",
     "evaluate": "api",
+    "register_generator": "registry",
+    "register_method": "registry",
+    "register_score": "registry",
+    "register_task": "registry",
     "report": "api",
     "train": "api",
 }

@@ -14,6 +14,7 @@ import tyro
 from dred import __version__
 from dred.commands import levels, study
 from dred.commands.bench import Bench
+from dred.commands.config import ShowConfig
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
 from dred.commands.generate import Fit, Generate
@@ -40,6 +41,7 @@ COMMANDS: Verbs = {
     "play": Play,
     "fit": Fit,
     "generate": Generate,
+    "config": ShowConfig,
     "train": Train,
     "resume": Resume,
     "evaluate": Evaluate,

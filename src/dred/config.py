@@ -192,9 +192,7 @@ class MethodConfig:
     """Share of the buffer that must be full before the first replay."""
     mutation_generator: str = "none"
     """The generator of levels that are scored after each replay, without learning from them."""
-    generator_settings: Mapping[str, Mapping[str, object]] = field(
-        default_factory=dict[str, Mapping[str, object]], hash=False
-    )
+    generator_settings: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """Settings of generators, by their names, where they differ from the generator's own:
     {edits = {num_edits = 5}}."""
     num_parents: int = 4

@@ -86,6 +86,25 @@ def documented_metrics(*, part=0):
     return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("agent.encoder=tile", "Did you mean 'tiles'"),
+        ("agent.memory=lstn", "is not one of 'lstm', 'gru', 'none'"),
+        ("method.generator_settings.edits=3", r"Name one of them: .*edits\.num_edits"),
+        ("method.generator_settings.empty=3", "has none"),
+        ("method.generator_settings.edits.num_edit=3", "Did you mean 'num_edits'"),
+        ("method.generator_settings.edit.num_edits=3", "Did you mean 'edits'"),
+    ],
+)
+def test_what_the_task_cannot_give_is_refused_before_the_folder_is_made(
+    change, message, files, tmp_path
+):
+    with pytest.raises(ConfigError, match=message):
+        main([*words("el-dred", files, tmp_path / "x"), "--set", change, "--debug"])
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_has_a_folder_that_explains_itself(method, files, tmp_path, capsys):
     main(words(method, files, tmp_path / "x", "--held-out", files / "test.npz"))

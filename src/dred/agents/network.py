@@ -20,6 +20,7 @@ from dred.agents.initialise import orthogonal
 from dred.agents.memory import MEMORIES, Cell
 from dred.agents.protocol import PolicyOutput
 from dred.config import AgentConfig
+from dred.errors import lookup
 
 
 class ActorCritic(eqx.Module):
@@ -108,7 +109,7 @@ def new_agent(
     size = config.hidden_size
     return ActorCritic(
         encoder=encoder,
-        cell=MEMORIES[config.memory](encoder.size, size, key=keys[0]),
+        cell=lookup(MEMORIES, config.memory, what="memory")(encoder.size, size, key=keys[0]),
         actor_hidden=head(size, config.head_size, 2**0.5),
         actor=head(config.head_size, num_actions, 0.01),
         critic_hidden=head(size, config.head_size, 2**0.5),

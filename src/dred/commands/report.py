@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from dred.commands.options import Plugins
 from dred.errors import ConfigError
 
 
@@ -25,6 +26,8 @@ class Report:
     """The run folders."""
     out: Path
     """The folder to write. It must not exist yet, or be a former report, which is replaced."""
+    plugins: Plugins = ()
+    """Plug-ins, if those that runs note are elsewhere now or have changed."""
     episodes: int = 2
     """Episodes to show of each method; 0 for none."""
     seed: int = 0
@@ -34,6 +37,7 @@ class Report:
         """Read, compute, write."""
         from dred.compute import keep_compiled_programs
         from dred.config import check_seed
+        from dred.plugins import load_plugins
         from dred.progress import bar
         from dred.reports.content import compute, steps_of
         from dred.reports.gather import gather, own_report
@@ -41,6 +45,7 @@ class Report:
 
         if self.episodes < 0:
             raise ConfigError(f"--episodes (={self.episodes}) must be 0 or more.")
+        load_plugins(self.plugins)
         keep_compiled_programs()
         seed = check_seed(self.seed)
         check_place(self.out)

@@ -10,12 +10,15 @@ from dred.errors import ConfigError
 class StudyConfig:
     """A study: methods × seeds."""
 
-    methods: tuple[str, ...]
-    """Each is trained with each seed."""
+    methods: tuple[str | Mapping[str, object], ...] = field(hash=False)
+    """Each is trained with each seed: names, TOML files beside the study, or tables [[methods]]
+    with the settings of a method of one's own."""
     seeds: tuple[int, ...] = (0,)
     """One run each; all methods with the first seed come first."""
     task: str = "gridworld"
-    """What kind of problem."""
+    """What kind of problem: a name, or FILE.py:NAME with a file beside the study."""
+    plugins: tuple[str, ...] = ()
+    """Files beside the study that register scores, generators, methods or tasks."""
     preset: str = "laptop"
     """How much: paper, laptop or smoke."""
     updates: int = 0
@@ -50,7 +53,7 @@ class StudyConfig:
             raise ConfigError("A study needs at least one method, one seed and one suite.")
         for name in ("methods", "seeds", "suites"):
             values: tuple[object, ...] = getattr(self, name)
-            if len(set(values)) != len(values):
+            if len(set(map(repr, values))) != len(values):
                 raise ConfigError(f"{name} {list(values)} names one of them twice.")
         if min(self.updates, self.num_levels) < 0 or min(self.episodes, self.devices) < 1:
             raise ConfigError(

@@ -79,8 +79,12 @@ def value_text(value: object) -> str:
 
 def folder_part(variant: Variant) -> str:
     """The changes as part of a folder's name, which begins with a hyphen; empty if none."""
-    words = re.sub(r"[^\w.=+-]+", "-", label(variant))
-    return f"-{words}" if variant else ""
+    return f"-{as_file_name(label(variant))}" if variant else ""
+
+
+def as_file_name(text: str) -> str:
+    """Text as the name of a file or folder."""
+    return re.sub(r"[^\w.=+-]+", "-", text)
 
 
 def as_words(variant: Variant) -> list[str]:

@@ -14,10 +14,9 @@ from typing import Literal, Protocol, runtime_checkable
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
 from dred.generation import needs_fitted
-from dred.presets import METHODS
 from dred.reports.scores import read_evaluation
 from dred.run_folder import RunFolder
-from dred.studies.grid import Variant, as_words, folder_part
+from dred.studies.grid import Variant, as_file_name, as_words, folder_part
 from dred.studies.study import Study
 
 # A command in a process of its own, on cores of its own if it is told which. On Linux it ends when
@@ -184,19 +183,22 @@ class TrainAndEvaluate(RunJob):
         study, path = self.study, str(self.run.path)
         todo: list[list[str]] = []
         if not self.has_begun:
-            train = ["train", self.method, "--levels", str(study.levels("train")), "--out", path]
+            method = study.method_word(self.method)
+            train = ["train", method, "--levels", str(study.levels("train")), "--out", path]
             train += ["--task", study.config.task]
             train += ["--held-out", str(study.levels("test")), "--preset", study.config.preset]
             train += ["--seed", str(self.seed), "--devices", str(study.config.devices)]
             if study.config.updates:
                 train += ["--updates", str(study.config.updates)]
-            if needs_fitted(METHODS[self.method], study.task):
+            if needs_fitted(study.methods[self.method], study.task):
                 train += ["--generator", str(study.generator)]
+            if study.plugins:
+                train += ["--plugin", *study.plugins]
             todo.append([*train, *as_words(self.variant)])
         elif not self.is_trained:
             todo.append(["resume", path])
         for suite in self.missing_suites():
-            levels = suite if suite in study.task.suites else str(study.path.parent / suite)
+            levels = suite if suite in study.task.suites else str(study.folder / suite)
             episodes = str(study.config.episodes)
             todo.append(["evaluate", path, "--suite", levels, "--episodes", episodes])
         return todo
@@ -252,11 +254,13 @@ def runs_of(study: Study) -> list[TrainAndEvaluate]:
     """The runs, in order: all methods and changes of settings with the first seed, and so on."""
     return [
         TrainAndEvaluate(
-            study, f"{method}{folder_part(variant)}-seed-{seed}", method, variant, seed
+            study,
+            f"{as_file_name(method)}{folder_part(variant)}-seed-{seed}",
+            method,
+            variant,
+            seed,
         )
-        for seed, method, variant in product(
-            study.config.seeds, study.config.methods, study.variants
-        )
+        for seed, method, variant in product(study.config.seeds, study.methods, study.variants)
     ]
 
 

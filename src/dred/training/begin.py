@@ -12,9 +12,10 @@ from dred.errors import ConfigError, DatasetError, lookup
 from dred.files import held
 from dred.generation import digest_of_fitted, models_for
 from dred.host import HostEnvironment
+from dred.registry import full_name
 from dred.run_folder import RunFolder, create_run
 from dred.task import LevelSet, Task
-from dred.training.state import check_method
+from dred.training.state import check_config
 from dred.training.track import TRACKERS, tracker
 from dred.training.train import Progress, Trainer, check_one_seed
 
@@ -57,12 +58,14 @@ def begin_run(
     seeds: Sequence[int],
     command: Sequence[str],
     track: str | None = None,
+    preset: str = "",
+    changes: Mapping[str, tuple[object, object]] | None = None,
 ) -> RunFolder:
     """Check everything, then make the folder of a new run."""
     seeds = tuple(check_seed(seed) for seed in seeds)
     if len(set(seeds)) != len(seeds):
         raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
-    check_method(config, task)
+    check_config(config, task)
     if isinstance(task.environment, HostEnvironment):
         check_one_seed(task, seeds)
         task.environment.need()
@@ -83,7 +86,7 @@ def begin_run(
         lookup(TRACKERS, track, what="tracker")
     return create_run(
         out,
-        task=task_name,
+        task=full_name(task_name, Path()),
         config=config,
         seeds=seeds,
         levels={
@@ -98,6 +101,8 @@ def begin_run(
         generator=None if inputs.generator is None else noted(config, task, inputs.generator),
         command=command,
         track=track,
+        preset=preset,
+        changes=changes,
     )
 
 

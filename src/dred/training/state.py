@@ -19,7 +19,7 @@ from dred.agents.rollout import Rollout
 from dred.config import TrainConfig
 from dred.devices import mesh_of
 from dred.errors import ConfigError, lookup
-from dred.generation import NONE, generators_of, settings_of
+from dred.generation import NONE, check_generators
 from dred.host import HostEnvironment, Ongoing, new_ongoing
 from dred.replay.buffer import Buffer, new_buffer
 from dred.replay.scores import SCORES, LevelScores
@@ -122,11 +122,16 @@ def new_setup(config: TrainConfig, task: Task) -> Setup:
     return Setup(config, task, optimiser, mesh_of(config.devices or 1))
 
 
+def check_config(config: TrainConfig, task: Task) -> None:
+    """Stop if a method or an agent asks for what its task does not have; makes nothing."""
+    check_method(config, task)
+    jax.eval_shape(lambda: task.new_agent(config.agent, jax.random.key(0)))
+
+
 def check_method(config: TrainConfig, task: Task) -> None:
     """Stop if a method asks for what its task does not have."""
     method = config.method
-    for name, generator in generators_of(method, task).items():
-        settings_of(method, name, generator)
+    check_generators(method, task)
     for name in method.scores:
         lookup(SCORES, name, what="score")
     asks = {'admit = "solvable"': method.admit == "solvable"}
