@@ -30,8 +30,7 @@ class PretendSlots:
         self.moment = None
         self.actions = []
 
-    @property
-    def now(self):
+    def observe(self):
         return self.moment
 
     def _show(self, reward, ended):
@@ -57,7 +56,7 @@ class PretendSlots:
         return self._show(reward, ended)
 
     def save(self):
-        return {"level": self.level, "at": self.at, "ended": self.now.terminated}
+        return {"level": self.level, "at": self.at, "ended": self.moment.terminated}
 
     def restore(self, saved):
         self.level, self.at = saved["level"], saved["at"]

@@ -73,7 +73,7 @@ def test_features_values_and_probabilities_are_those_of_the_observations(network
     chosen = logs[np.arange(36), np.asarray(rollout.action).reshape(-1)]
     np.testing.assert_allclose(rollout.log_prob.reshape(-1), chosen, atol=1e-5)
     np.testing.assert_array_equal(rollout.action, np.stack(slots.actions))
-    last = network.heads(network.features(jnp.asarray(slots.now.observation))).value
+    last = network.heads(network.features(jnp.asarray(slots.observe().observation))).value
     np.testing.assert_allclose(rollout.value[-1], last, atol=1e-5)
 
 

@@ -53,8 +53,7 @@ class Slots(Protocol):
         """Return how many there are."""
         ...
 
-    @property
-    def now(self) -> Moment:
+    def observe(self) -> Moment:
         """Return what all of them show."""
         ...
 
@@ -177,7 +176,7 @@ def roll_out_on_host(
     """
     length, num_envs = next_levels.shape
     levels = jax.tree.map(np.asarray, world)
-    now, memory = slots.now, ongoing.memory
+    now, memory = slots.observe(), ongoing.memory
     level = np.array(ongoing.level)
     kept: list[tuple[Any, ...]] = []
     choices: list[Choice] = []

@@ -8,7 +8,7 @@ them is left out.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -211,6 +211,10 @@ class Task:
     """Named collections of sets to evaluate on."""
     default_levels: Callable[[], Mapping[str, LevelSet]] | None = None
     """Return the levels to train on, "train", and those held out, "test", if none are given."""
+    usual_levels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The presets of `dred levels make` that a study makes if it names no levels, by the same."""
+    headline: Literal["solved_rate", "return"] = "solved_rate"
+    """By which number people judge how well an agent does."""
     write_report: Callable[..., Path] | None = None
     """Write a report of the task's own about some runs, given a folder, and return its page."""
 

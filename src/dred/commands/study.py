@@ -188,13 +188,14 @@ def status_table(study: "Study") -> "Table":
 
     from dred.studies.jobs import preparations, runs_of
 
-    name = Column("job", overflow="fold")
-    table = Table(name, "state", "updates", "solved, train", "held out", title=str(study.path))
+    name, headline = Column("job", overflow="fold"), study.task.headline
+    words, form = {"solved_rate": ("solved", ".1%"), "return": ("return", ".2f")}[headline]
+    table = Table(name, "state", "updates", f"{words}, train", "held out", title=str(study.path))
     for job in preparations(study):
         table.add_row(job.name, job.state(), "", "", "")
     for job in runs_of(study):
         total = job.config.num_updates
-        table.add_row(*how_far(job, total, ("solved_rate/train", "solved_rate/test"), ".1%"))
+        table.add_row(*how_far(job, total, (f"{headline}/train", f"{headline}/test"), form))
     return table
 
 

@@ -1,5 +1,6 @@
 """`dred train` and `dred resume`."""
 
+import math
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -146,6 +147,13 @@ def carry_on(run: "RunFolder") -> None:
     from dred.training.begin import train_run
 
     total = run.config.num_updates
+    is_share = run.task.headline == "solved_rate"
+
+    def words(value: float) -> str:
+        if math.isnan(value):
+            return "no episode ended"
+        return f"{value:.1%} solved" if is_share else f"return {value:.2f}"
+
     with ExitStack() as stack:
         done = total
         advance: Advance = lambda amount, note="": None  # noqa: E731  (until there is a bar)
@@ -160,13 +168,12 @@ def carry_on(run: "RunFolder") -> None:
         def tell(now: "Progress") -> None:
             nonlocal done
             rate = f"{now.transitions_per_second:,.0f} steps/s"
-            advance(now.num_updates - done, note=f"{now.solved_rate:.0%} solved, {rate}")
+            advance(now.num_updates - done, note=f"{words(now.replay)} in replayed levels, {rate}")
             done = now.num_updates
-            tested = now.test_solved_rate
-            if tested is not None or done == total:
-                held_out = "" if tested is None else f"{tested:.1%} held out, "
+            if now.test is not None or done == total:
+                held_out = "" if now.test is None else f"{words(now.test)} held out, "
                 print(
-                    f"update {done}: {now.solved_rate:.1%} solved in training, {held_out}{rate}",
+                    f"update {done}: {words(now.replay)} in replayed levels, {held_out}{rate}",
                     flush=True,
                 )
 

@@ -17,6 +17,8 @@ class StudyConfig:
     """One run each; all methods with the first seed come first."""
     task: str = "gridworld"
     """What kind of problem: a name, or FILE.py:NAME with a file beside the study."""
+    tasks: tuple[str, ...] = ()
+    """Several tasks of one kind, such as games of Procgen, instead of one."""
     plugins: tuple[str, ...] = ()
     """Files beside the study that register scores, generators, methods or tasks."""
     preset: str = "laptop"
@@ -26,15 +28,18 @@ class StudyConfig:
     devices: int = 1
     """Devices over which the agents of each run are spread. Runs on a core each, side by side, take
     the least time."""
-    levels: str = "cave-escape-train"
+    levels: str = ""
     """The levels to train on: a preset or a TOML file of `dred levels make`, or a file of levels
-    beside the study (.npz)."""
+    beside the study (.npz); in Procgen a range, such as 0-199. The task's own if not given."""
+    level_sets: tuple[str, ...] = ()
+    """Several such files or ranges, each of which every method is trained on, instead of one."""
     num_levels: int = 0
     """How many levels to make for training, instead of the preset's number, if not 0."""
-    held_out: str = "cave-escape-test"
+    held_out: str = ""
     """The levels held out: the same."""
     suites: tuple[str, ...] = ("paper",)
-    """What to evaluate on: paper, or files of levels beside the study."""
+    """What to evaluate on: paper, or files of levels beside the study. None if what training
+    measures at its end is enough."""
     episodes: int = 1
     """Episodes in each level of an evaluation."""
     generator_preset: str = "default"
@@ -49,9 +54,9 @@ class StudyConfig:
     """The folder to fill, beside the file; called like the file if not given."""
 
     def __post_init__(self) -> None:
-        if not self.methods or not self.seeds or not self.suites:
-            raise ConfigError("A study needs at least one method, one seed and one suite.")
-        for name in ("methods", "seeds", "suites"):
+        if not self.methods or not self.seeds:
+            raise ConfigError("A study needs at least one method and one seed.")
+        for name in ("methods", "seeds", "suites", "tasks", "level_sets"):
             values: tuple[object, ...] = getattr(self, name)
             if len(set(map(repr, values))) != len(values):
                 raise ConfigError(f"{name} {list(values)} names one of them twice.")
@@ -60,6 +65,8 @@ class StudyConfig:
                 f"updates (={self.updates}) and num_levels (={self.num_levels}) must be 0 or more, "
                 f"and episodes (={self.episodes}) and devices (={self.devices}) at least 1."
             )
+        if self.level_sets and (self.levels or self.num_levels):
+            raise ConfigError("level_sets stands instead of levels and num_levels: give one.")
         if self.num_levels and self.levels.endswith(".npz"):
             raise ConfigError(
                 f"num_levels (={self.num_levels}) is for levels that are made; {self.levels} is "

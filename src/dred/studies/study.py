@@ -4,7 +4,8 @@
     STUDY/vae/                           a generator, if a method needs one
     STUDY/methods/NAME.toml              the methods that the file has as tables
     STUDY/runs/METHOD-seed-K/            a run for each method and seed, evaluated; if settings are
-                                         varied, METHOD-SETTING=VALUE-seed-K
+                                         varied, METHOD-SETTING=VALUE-seed-K; with several tasks or
+                                         sets of levels, TASK-METHOD-LEVELS-…
     STUDY/report/                        what came of it
     STUDY/summary.csv                    a line for each run that is finished
 
@@ -43,21 +44,32 @@ class Study:
     folder: Path
     """Where the study's file is, and what is beside it."""
 
-    def levels(self, name: str) -> Path:
-        """Where the levels to train on or those held out are: "train" or "test"."""
-        source = self.source(name)
-        is_file = source.endswith(".npz")
-        return self.folder / source if is_file else self.path / "levels" / f"{name}.npz"
+    def levels(self, name: str, given: str = "") -> str:
+        """Return the levels to train on or held out, "train" or "test", as commands name them.
+
+        `given` is one of the study's `level_sets`. Nothing if the task has levels of its own.
+        """
+        source = given or self.source(name)
+        if source.endswith(".npz"):
+            return str(self.folder / source)
+        is_made = bool(source) and self.task.default_levels is None
+        return str(self.path / "levels" / f"{name}.npz") if is_made else source
 
     def source(self, name: str) -> str:
-        """Where they come from: a name, or a file beside the study."""
-        source = {"train": self.config.levels, "test": self.config.held_out}[name]
+        """Return where they come from: a name, or a file beside the study."""
+        said = {"train": self.config.levels, "test": self.config.held_out}[name]
+        source = said or self.task.usual_levels.get(name, "")
         return str(self.folder / source) if source.endswith(".toml") else source
 
     @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the names of its tasks."""
+        return self.config.tasks or (self.config.task,)
+
+    @property
     def task(self) -> Task:
-        """What kind of problem its runs are about."""
-        return find_task(self.config.task)
+        """Return what kind of problem its runs are about: the first task, where there are more."""
+        return find_task(self.tasks[0])
 
     @cached_property
     def methods(self) -> dict[str, MethodConfig]:
@@ -120,9 +132,18 @@ def read_study(file: Path, *, plugins: Sequence[Path] = ()) -> Study:
     """
     config = read_settings(StudyConfig, read_table(file), where=str(file))
     files = [*config.plugins, *(str(path.resolve()) for path in plugins)]
-    config = replace(config, task=full_name(config.task, file.parent), plugins=tuple(files))
+    config = replace(
+        config,
+        task=full_name(config.task, file.parent),
+        tasks=tuple(full_name(task, file.parent) for task in config.tasks),
+        plugins=tuple(files),
+    )
     study = Study(config, folder_of(file, config.out), file.parent)
     load_plugins(study.plugins)
+    for name in study.tasks:
+        find_task(name)
+    if not study.source("train") and not config.level_sets and study.task.default_levels is None:
+        raise ConfigError(f"{file}: {study.task.name} needs levels to train on: levels = FILE.npz.")
     lookup(study.task.budgets, config.preset, what=f"preset in {file}")
     presets = {name: one for one in study.task.generators.values() for name in one.fit_presets}
     if presets:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from signal import SIGINT, SIGTERM
 from typing import Any
@@ -54,9 +54,9 @@ class Progress:
     """What to tell about a chunk of updates."""
 
     num_updates: int
-    solved_rate: float
+    replay: float  # by the task's headline number: the share solved, or the mean return
     transitions_per_second: float
-    test_solved_rate: float | None
+    test: float | None  # the same on levels held out
 
 
 @partial(jax.jit, static_argnames=("num_updates",), donate_argnums=(0,))
@@ -141,7 +141,7 @@ class Trainer:
             states, warnings = found
             for name, slots in (self.context.simulators or {}).items():
                 slots.restore(jax.tree.map(np.asarray, states.simulators[name]))
-            self.states = placed(replace(states, simulators=None), self.setup.mesh)
+            self.states = placed(with_simulators(states, None), self.setup.mesh)
             for warning in warnings:
                 self.say(warning)
         self.run.cut_metrics(self.num_updates)
@@ -155,7 +155,7 @@ class Trainer:
         if simulators is None or not isinstance(environment, HostEnvironment):
             return self.states
         unknown = {name: checkpoint.AnyShape() for name in environment.saved}
-        return replace(self.states, simulators=dict.fromkeys(simulators, unknown))
+        return with_simulators(self.states, dict.fromkeys(simulators, unknown))
 
     def _begin_simulators(self) -> None:
         """Begin the first levels of simulators, if there are any."""
@@ -211,9 +211,14 @@ class Trainer:
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()
         rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
-        tested = [row["solved_rate/test"] for row in rows if "solved_rate/test" in row]
-        solved = float(np.mean([row.get("solved_rate/replay", 0.0) for row in rows]))
-        tell(Progress(after, solved, rate, float(np.mean(tested)) if tested else None))
+        headline = self.setup.task.headline
+        found = {
+            name: [row[f"{headline}/{name}"] for row in rows if f"{headline}/{name}" in row]
+            for name in ("replay", "test")
+        }
+        replay = float(np.mean(found["replay"])) if found["replay"] else math.nan
+        test = float(np.mean(found["test"])) if found["test"] else None
+        tell(Progress(after, replay, rate, test))
 
     def _rows(self, metrics: Metrics, after: int, seconds: float) -> list[dict[str, Any]]:
         """One line per seed: averages over the chunk."""
@@ -333,8 +338,13 @@ class Trainer:
         states = self.states
         if self.context.simulators is not None:
             saved = {name: slots.save() for name, slots in self.context.simulators.items()}
-            states = replace(states, simulators=saved)
+            states = with_simulators(states, saved)
         checkpoint.save(path, states, keep=self.config.keep_checkpoints, beside=names)
+
+
+def with_simulators(states: TrainState, saved: Any) -> TrainState:  # noqa: ANN401  (arrays)
+    """Return the same states with what simulators have saved."""
+    return eqx.tree_at(lambda s: s.simulators, states, saved, is_leaf=lambda leaf: leaf is None)
 
 
 def check_one_seed(task: Task, seeds: Sequence[int]) -> None:

@@ -10,6 +10,8 @@ from dred.cli import main
 from dred.errors import ConfigError, DatasetError
 from dred.registry import find_task
 from dred.runs import open_run
+from dred.studies.jobs import preparations, runs_of
+from dred.studies.study import read_study
 from dred.tasks.procgen.gather import outcome_of, outcomes_of
 from tests.patience import stopped_after
 from tests.training.test_train import documented_metrics
@@ -147,3 +149,37 @@ def test_a_run_that_is_not_finished_says_how_to_go_on(tmp_path, whole):
     open_run(path).note(status="interrupted")
     with pytest.raises(ConfigError, match="dred resume"):
         outcome_of(open_run(path))
+
+
+def test_a_study_does_what_is_missing_reports_and_repeats_nothing(tmp_path, capsys):
+    file = tmp_path / "tiny.toml"
+    file.write_text(
+        'tasks = ["procgen/bigfish", "procgen/miner"]\nmethods = ["uniform"]\nlevels = "0-7"\n'
+        'preset = "smoke"\nupdates = 1\nsuites = []\n[grid]\n"ppo.discount" = [0.9]\n'
+    )
+    main(["study", "run", str(file)])
+    first = capsys.readouterr().out
+    name = "uniform-ppo.discount=0.9-seed-0"
+    assert f"bigfish-{name} is finished" in first and f"miner-{name} is finished" in first
+    report = tmp_path / "tiny" / "report"
+    assert (report / "report.html").exists() and list(report.glob("tables/*.csv"))
+    lines = (tmp_path / "tiny" / "summary.csv").read_text().splitlines()
+    assert lines[0].startswith("task,method,ppo.discount,seed,")
+    assert [line.split(",")[0] for line in lines[1:]] == ["procgen/bigfish", "procgen/miner"]
+    main(["study", "run", str(file)])
+    assert f"bigfish-{name} was finished" in capsys.readouterr().out
+    main(["study", "status", str(file)])
+    assert "1 of 1" in capsys.readouterr().out
+
+
+def test_a_study_may_train_on_several_sets_of_levels(tmp_path):
+    file = tmp_path / "sizes.toml"
+    file.write_text(
+        'task = "procgen/miner"\nmethods = ["uniform"]\nlevel_sets = ["0-3", "0-7"]\n'
+        'preset = "smoke"\n'
+    )
+    study = read_study(file)
+    names = [job.name for job in runs_of(study)]
+    assert names == ["uniform-0-3-seed-0", "uniform-0-7-seed-0"]
+    words = runs_of(study)[1].commands()[0]
+    assert words[words.index("--levels") + 1] == "0-7" and preparations(study) == []

@@ -133,4 +133,5 @@ GRIDWORLD = Task(
     pictures=GridworldPictures(),
     describe_size=describe_size,
     suites={"paper": Suite(PAPER, paper_suite)},
+    usual_levels={"train": "cave-escape-train", "test": "cave-escape-test"},
 )

@@ -29,8 +29,7 @@ class ProcgenSlots:
         """Return how many there are."""
         return self.envs.num_envs
 
-    @property
-    def now(self) -> Moment:
+    def observe(self) -> Moment:
         """Return what all of them show."""
         return _as_moment(self.envs.now)
 

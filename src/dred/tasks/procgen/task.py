@@ -106,5 +106,6 @@ def procgen_task(name: str) -> Task:
         describe_size=describe_size,
         suites={"paper": Suite(("train", "test"), paper_suite)},
         default_levels=default_levels,
+        headline="return",
         write_report=write_report,
     )
