@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dred.cli import main
-from dred.config import ProcgenConfig, TrainConfig
+from dred.config import TrainConfig
 from dred.errors import ConfigError
 from dred.former import RENAMED, modern, new_name, with_modern_names
 from dred.presets import METHODS, train_config
@@ -16,7 +16,7 @@ from dred.run_folder import RunFolder
 from dred.runs import open_run
 from dred.settings import names_in, read_settings, varied
 from dred.tasks.gridworld.task import GRIDWORLD
-from dred.tasks.procgen.presets import procgen_config
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 
 CONFIG = train_config("vae-dred", "smoke", GRIDWORLD.budgets)
 OLD = {
@@ -111,17 +111,25 @@ def test_settings_of_old_runs_equal_the_same_settings_of_today(name):
     assert config == train_config(method, preset, GRIDWORLD.budgets)
 
 
-@pytest.mark.parametrize("name", OLD_SETTINGS["procgen"])
-def test_settings_of_old_runs_in_procgen_equal_the_same_settings_of_today(name):
-    config = read_settings(ProcgenConfig, modern(OLD_SETTINGS["procgen"][name]), where="old")
-    strategy, preset = name.split()
-    assert config == procgen_config("bigfish", strategy, preset)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("strategy.replay", "method.replay_prob"),
+        ("strategy.eta.end", "method.eta.end"),
+    ],
+)
+def test_an_old_name_in_procgen_is_explained(old, new):
+    config = train_config("mi", "smoke", PROCGEN_BUDGETS)
+    with pytest.raises(ConfigError, match=rf"It is called {new} now"):
+        varied(config, {old: 0.5}, where="--set")
 
 
-def test_an_old_name_in_procgen_is_explained():
-    config = procgen_config("bigfish", "mi", "smoke")
-    with pytest.raises(ConfigError, match=r"It is called strategy\.replay_prob now"):
-        varied(config, {"strategy.replay": 0.5}, where="--set")
+def test_an_old_run_in_procgen_says_what_to_do(tmp_path):
+    (tmp_path / "run.json").write_text(
+        json.dumps({"format": 2, "kind": "ProcgenConfig", "config": {}, "seeds": [0]})
+    )
+    with pytest.raises(ConfigError, match="train again with --task procgen/GAME"):
+        _ = RunFolder(tmp_path).config
 
 
 def test_an_old_file_that_names_no_encoder_had_the_released_one():

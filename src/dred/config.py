@@ -309,8 +309,9 @@ class ProbeConfig:
 class ClassifierConfig:
     """A classifier that guesses the level while the agent trains, and learns from being told."""
 
-    num_envs: int = 16
-    """Agents that play for it, in levels of the dataset, each as likely as the others."""
+    num_envs: int = 0
+    """Agents that play for it, in levels of the dataset, each as likely as the others; 0 for no
+    classifier."""
     num_steps: int = 32
     """Steps of each of them after each update."""
     num_minibatches: int = 8
@@ -319,7 +320,9 @@ class ClassifierConfig:
     """Of its own Adam."""
 
     def __post_init__(self) -> None:
-        need_one(self, "num_envs", "num_steps", "num_minibatches")
+        need_one(self, "num_steps", "num_minibatches")
+        if self.num_envs < 0:
+            raise ConfigError(f"num_envs (={self.num_envs}) of the classifier must be 0 or more.")
         if self.num_envs * self.num_steps % self.num_minibatches:
             raise ConfigError(
                 f"num_minibatches (={self.num_minibatches}) of the classifier must divide its "
@@ -358,8 +361,8 @@ class TrainConfig:
     chunks; 0 for none but the last."""
     probe: ProbeConfig = field(default_factory=ProbeConfig)
     """How that is measured."""
-    classifier: ClassifierConfig | None = None
-    """A level classifier that learns beside the agent, which the score level_nll needs; or none."""
+    classifier: ClassifierConfig = field(default_factory=ClassifierConfig)
+    """A level classifier that learns beside the agent, which the score level_nll needs."""
     average_window: int = 100
     """Updates over which P_Λ is averaged, for ShiftGap and the distance from the dataset."""
     drift_limit: float = 0.0
@@ -377,11 +380,6 @@ class TrainConfig:
                 f"segments of a minibatch (={self.ppo.num_segments // self.ppo.num_minibatches})."
             )
         self.ppo.check_microbatch(self.ppo.num_segments // self.ppo.num_minibatches)
-        if self.classifier is None and "level_nll" in self.method.scores:
-            raise ConfigError(
-                f"{self.method.name}: the score 'level_nll' needs a classifier that guesses the "
-                "level while the agent trains. Ask for one: --set classifier.num_envs=16."
-            )
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
 

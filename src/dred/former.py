@@ -29,15 +29,11 @@ RENAMED = {
     "method.with_ends": "method.generator_settings.vae.with_ends",
     "held_back": "validation_fraction",
     "turns": "augment_symmetries",
+    "games": "tasks",
+    "strategies": "methods",
 }
 FORMER_METRICS = {"clipped": "clip_fraction", "divergence": "approx_kl"}
-# A method was called a strategy in Procgen, with the same settings.
-_STRATEGY = {
-    old.replace("method.", "strategy.", 1): new.replace("method.", "strategy.", 1)
-    for old, new in RENAMED.items()
-    if old.startswith("method.")
-}
-_RENAMED = {**RENAMED, **_STRATEGY}
+_STRATEGY = "strategy."  # what a method was called in Procgen, with the same settings
 _VALUES = {
     ("initial_buffer", "nothing"): "empty",
     ("score", "doubt"): "level_nll",
@@ -58,7 +54,10 @@ def new_name(name: str) -> str | None:
 
     The name may leave out the outer part, as in a table of its own.
     """
-    for old, new in _RENAMED.items():
+    if name.startswith(_STRATEGY):
+        today = f"method.{name.removeprefix(_STRATEGY)}"
+        return RENAMED.get(today, today)
+    for old, new in RENAMED.items():
         if name == old or (name == old.rpartition(".")[2] and "." not in name):
             return new
     return None
@@ -68,12 +67,10 @@ def modern(table: Mapping[str, object]) -> dict[str, object]:
     """Return a table of settings, as an old file has it, as it would be written today."""
     found: dict[str, object] = {}
     flat = _flat(table)
-    if "strategy" in table:  # Procgen has one way to see
-        flat.pop("ppo.encoder", None)
-    elif "ppo" in table:
+    if "ppo" in table:
         flat.setdefault("ppo.encoder", _FORMER_ENCODER)
     for path, value in flat.items():
-        name = _RENAMED.get(path, path)
+        name = RENAMED.get(path, path)
         last = name.rpartition(".")[2]
         if ".generator_settings." not in name or value != _USUAL.get(last):
             _put(found, name.split("."), _VALUES.get((last, str(value)), value))

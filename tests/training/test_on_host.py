@@ -11,6 +11,7 @@ import pytest
 from dred.agents.encoders import Linear
 from dred.agents.ppo import cut, estimate_advantages
 from dred.agents.rewards import new_scale, scaled
+from dred.config import ClassifierConfig
 from dred.errors import ConfigError
 from dred.host import Moment
 from dred.presets import METHODS
@@ -307,7 +308,7 @@ def test_an_agent_learns_which_action_an_image_asks_for():
     laptop = PROCGEN_BUDGETS["laptop"]
     small = replace(laptop.ppo, num_envs=16, num_steps=16)
     state, context, setup = begun(
-        "uniform", num_levels=2, kind=Lights, base=laptop, ppo=small, classifier=None
+        "uniform", num_levels=2, kind=Lights, base=laptop, ppo=small, classifier=ClassifierConfig()
     )
     rates = []
     for number in range(10):

@@ -12,7 +12,6 @@ from dred.agents.classifier import guess_and_learn, information_in
 from dred.agents.episodes import Start, next_level, uniform
 from dred.agents.probe import Examples, Information
 from dred.agents.rollout import roll_out
-from dred.config import ClassifierConfig
 from dred.host import HostEnvironment, Ongoing, roll_out_on_host
 from dred.task import RunContext
 from dred.training.state import Setup, TrainState
@@ -41,7 +40,7 @@ def classify(
 def look_in_jax(state: TrainState, context: RunContext, setup: Setup, key: PRNGKeyArray) -> Seen:
     """Play levels of the dataset from their starts."""
     del context
-    config, num_levels = classifier_of(setup), num_classes(state)
+    config, num_levels = setup.config.classifier, num_classes(state)
     key_level, key_begin, key_play = jax.random.split(key, 3)
     shape = (config.num_envs,)
     rollout = roll_out(
@@ -64,7 +63,7 @@ def look_in_simulator(
     state: TrainState, context: RunContext, setup: Setup, key: PRNGKeyArray
 ) -> Seen:
     """Play levels of the dataset on from where the classifier's agents are."""
-    config, ongoing = classifier_of(setup), state.classified
+    config, ongoing = setup.config.classifier, state.classified
     if context.simulators is None or ongoing is None:
         raise TypeError("A run in a simulator has one for its classifier.")
     key_draw, key_play = jax.random.split(key)
@@ -90,17 +89,10 @@ def learn_to_guess(
     if state.classifier is None:
         raise TypeError("There is no classifier.")
     examples = Examples(seen.features.reshape(-1, seen.features.shape[-1]), seen.level.reshape(-1))
-    config = classifier_of(setup)
+    config = setup.config.classifier
     classifier, guesses = guess_and_learn(state.classifier, examples, config, key=key)
     found = information_in(guesses, seen.is_new.reshape(-1), num_classes(state))
     return replace(state, classifier=classifier), found
-
-
-def classifier_of(setup: Setup) -> ClassifierConfig:
-    """Return the settings of the classifier."""
-    if setup.config.classifier is None:
-        raise TypeError("These settings have no classifier.")
-    return setup.config.classifier
 
 
 def num_classes(state: TrainState) -> int:

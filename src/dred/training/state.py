@@ -143,6 +143,11 @@ def check_method(config: TrainConfig, task: Task) -> None:
                 f"the task {task.name} does not tell."
             )
     generates = (method.new_level_generator, method.mutation_generator) != (NONE, NONE)
+    if "level_nll" in method.scores and not config.classifier.num_envs:
+        raise ConfigError(
+            f"{method.name}: the score 'level_nll' needs a classifier that guesses the level while "
+            "the agent trains. Ask for one: --set classifier.num_envs=16."
+        )
     if "level_nll" in method.scores and generates:
         raise ConfigError(
             f"{method.name}: the score 'level_nll' is about levels of the dataset, which a "
@@ -204,9 +209,9 @@ def new_state(setup: Setup, dataset: Levels, *, key: PRNGKeyArray) -> TrainState
         reward_scale=new_scale(num_envs) if setup.config.ppo.scale_rewards else None,
         classifier=first_classifier(setup, learner.agent, num_levels, key=key),
         ongoing=first_ongoing(setup, learner.agent, num_levels, num_envs),
-        classified=None
-        if setup.config.classifier is None
-        else first_ongoing(setup, learner.agent, num_levels, setup.config.classifier.num_envs),
+        classified=first_ongoing(
+            setup, learner.agent, num_levels, setup.config.classifier.num_envs
+        ),
     )
     return jax.tree.map(jnp.copy, state)  # no array twice, so that all can be given away
 
@@ -215,7 +220,7 @@ def first_classifier(
     setup: Setup, agent: Agent, num_levels: int, *, key: PRNGKeyArray
 ) -> Classifier | None:
     """Return the level classifier with which a run begins, if it has one."""
-    if setup.config.classifier is None:
+    if not setup.config.classifier.num_envs:
         return None
     size = agent.num_features
     key = jax.random.fold_in(key, FIRST_CLASSIFIER)
@@ -224,7 +229,7 @@ def first_classifier(
 
 def first_ongoing(setup: Setup, agent: Agent, num_levels: int, num_envs: int) -> Ongoing | None:
     """Return what goes on in a simulator at first: levels 0, 1, 2 and so on, as released."""
-    if not isinstance(setup.environment, HostEnvironment):
+    if not isinstance(setup.environment, HostEnvironment) or not num_envs:
         return None
     return new_ongoing(agent, jnp.arange(num_envs, dtype=jnp.int32) % num_levels)
 

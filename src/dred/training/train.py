@@ -361,10 +361,8 @@ def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None
     if not isinstance(environment, HostEnvironment):
         return None
     check_one_seed(setup.task, seeds)
-    counts = {"play": config.ppo.num_envs}
-    if config.classifier is not None:
-        counts["classify"] = config.classifier.num_envs
-    return {name: environment.open(count) for name, count in counts.items()}
+    counts = {"play": config.ppo.num_envs, "classify": config.classifier.num_envs}
+    return {name: environment.open(count) for name, count in counts.items() if count}
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def update(
         parents = select_parents(played.scores, method.num_parents, ppo.num_envs)
         after = mutate(after, parents, context=context, setup=setup, key=key_mutate)
     metrics = Metrics.of(played.rollout, played.scores, losses, setup.task.is_solved, state.ongoing)
-    if setup.config.classifier is not None:
+    if state.classifier is not None:
         key_classify = jax.random.fold_in(key, CLASSIFY)
         after, found = classify(after, context=context, setup=setup, key=key_classify)
         metrics = replace(metrics, information=found)
