@@ -13,7 +13,8 @@ from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.episodes import Start, begin
 from dred.agents.protocol import Agent
 from dred.environment import Environment
-from dred.reports.pictures import SIDE, gif_of, png_of
+from dred.reports.kit.pictures import gif_of, png_of
+from dred.reports.pictures import SIDE
 from dred.task import LevelSet, Task
 
 MOST_FRAMES = 120
@@ -31,7 +32,7 @@ class Episode(NamedTuple):
 
 
 def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
-    """Levels in which agents differ most: about half of the runs solve them.
+    """Return levels in which agents differ most: about half of the runs solve them.
 
     If every level is either always or never solved, of both kinds in turn.
     """
@@ -46,7 +47,7 @@ def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
 def play_levels(
     agent: Agent, levels: LevelSet, numbers: Sequence[int], task: Task, *, seed: int = 0
 ) -> list[Episode]:
-    """One episode in each of these levels; none if the task has no pictures."""
+    """Play one episode in each of these levels; none if the task has no pictures."""
     pictures = task.pictures
     if pictures is None:
         return []
