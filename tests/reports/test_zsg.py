@@ -153,6 +153,6 @@ def test_zsg_figures_are_on_the_page(level_files, tmp_path, without_figures):
     page = page_of(content, [])
     assert "<h3>vae-dred against el-dred</h3>" in page
     assert "the lines with ends are one standard error over seeds" in page
-    assert "beside a few levels of each suite" in page
+    assert "beside example levels of each suite" in page
     alone = compute(gather([runs[0].path]), episodes=0)
     assert "vae-dred against el-dred" not in page_of(alone, [])
