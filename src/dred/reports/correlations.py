@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.stats import rankdata
 
 from dred.evaluation.correlations import Correlation, centred, correlate, pearson
 from dred.reports.kit.table import NOTHING, Cell
@@ -54,3 +55,8 @@ def in_words(found: Correlation) -> str:
     if math.isnan(found.pearson):
         return ""
     return f"Pearson {found.pearson:.2f}, Kendall {found.kendall:.2f}"
+
+
+def places(values: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:
+    """Return ranks from 1, the lowest first; values that differ by rounding alone are equal."""
+    return np.asarray(rankdata(np.round(values, 12)), np.float64)

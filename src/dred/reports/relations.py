@@ -12,10 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy.stats import rankdata
 
-from dred.evaluation.correlations import FEWEST_POINTS
+from dred.reports.agreement import agreement_over_training, agreement_table
 from dred.reports.at_end import has_no_shift
 from dred.reports.correlations import (
     Correlation,
@@ -23,8 +21,9 @@ from dred.reports.correlations import (
     coefficient,
     correlation,
     in_words,
+    places,
 )
-from dred.reports.curves import curve, read
+from dred.reports.curves import read
 from dred.reports.kit.scatter import Dots, ScatterPanel
 from dred.reports.kit.table import NOTHING, Cell, Table, Value, number
 from dred.reports.material import Material, Method, Training
@@ -134,11 +133,6 @@ def ranks_of(shifts: Sequence[Shift]) -> list[Rank]:
     ]
 
 
-def places(values: Float[np.ndarray, " method"]) -> Float[np.ndarray, " method"]:
-    """Return ranks from 1, the lowest first; values that differ by rounding alone are equal."""
-    return np.asarray(rankdata(np.round(values, 12)), np.float64)
-
-
 def of_ranks(ranks: Sequence[Rank]) -> Correlation:
     """Return how far the two orders agree; Pearson's correlation of ranks is Spearman's."""
     names = tuple((one.method, "") for one in ranks)
@@ -228,46 +222,6 @@ def correlations_of(shifts: Sequence[Shift]) -> Iterable[Found]:
     words = "Rank by JS distance and rank on test"
     yield RANKS, words, "methods", of_ranks(ranks_of(shifts))
     yield RANKS, words, "paper, its printed means", of_ranks(ranks_of(printed_shifts()))
-
-
-def agreement_over_training(material: Material) -> list[tuple[int, float]]:
-    """Return Kendall's τ-b between the two orders of methods at each update, by live measurements.
-
-    1 if methods nearer the dataset do better on held-out levels without exception, −1 if worse.
-    """
-    able = [method for method in material.methods if not has_no_shift(method)]
-    curves = [
-        (distance, returned)
-        for method in able
-        for distance, returned in [(curve(method, DISTANCE), curve(method, "return/test"))]
-        if distance is not None and returned is not None
-    ]
-    if len(curves) < FEWEST_POINTS or len(curves) < len(able):
-        return []
-    common = set[int].intersection(*({*one.updates.tolist()} for pair in curves for one in pair))
-    found: list[tuple[int, float]] = []
-    for update in sorted(common):
-        values = [[float(c.mean[c.updates == update][0]) for c in pair] for pair in curves]
-        x, y = np.array(values, np.float64).T
-        names = tuple((str(place), "") for place in range(len(x)))
-        tau = correlation(Points(names, places(x), places(-y))).kendall
-        if math.isfinite(tau):
-            found.append((update, tau))
-    return found
-
-
-def agreement_table(material: Material) -> Table:
-    """Return the agreement of the two orders over training."""
-    data = agreement_over_training(material)
-    return Table(
-        "ranks-over-training",
-        "Agreement of the ranks by JS distance and by live return on test, over training",
-        ("Update", "Kendall τ-b"),
-        tuple((Cell(f"{update:,}"), Cell(f"{tau:.2f}")) for update, tau in data),
-        ("update", "kendall"),
-        tuple(data),
-        "1 if methods nearer the dataset do better on held-out levels without exception.",
-    )
 
 
 def tables_of(material: Material, results: Results) -> list[Table]:
