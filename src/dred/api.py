@@ -148,9 +148,11 @@ def _sets_of(
     }
 
 
-def report(runs: Sequence[Run | str | Path], out: str | Path, *, seed: int = 0) -> Path:
+def report(
+    runs: Sequence[Run | str | Path], out: str | Path, *, seed: int = 0, title: str = ""
+) -> Path:
     """Write a report about some runs, and return its page."""
     from dred.reports.write import make_report
 
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
-    return make_report(paths, Path(out), seed=seed)
+    return make_report(paths, Path(out), seed=seed, title=title)

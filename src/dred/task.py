@@ -166,6 +166,8 @@ class Feature:
     """What it is, in words."""
     percent: bool = False
     """Whether it is a share."""
+    meaning: str = ""
+    """What runs log of it, in a sentence; by itself the mean over levels as they are drawn."""
 
 
 def is_positive(returned: Float[Array, "*batch"]) -> Bool[Array, "*batch"]:
@@ -189,6 +191,8 @@ class Task:
     """Presets: how much to train, with which agent."""
     max_return: float = 1.0
     """The largest return of an episode."""
+    return_meaning: str = ""
+    """What a return says, in a sentence for readers of reports."""
     is_solved: Callable[[Float[Array, "*batch"]], Bool[Array, "*batch"]] = is_positive
     """Return whether an episode with this return counts as solved."""
     optimal_returns: Callable[[Levels, Any], Float[Array, " level"]] | None = None
@@ -205,6 +209,8 @@ class Task:
     """Where new levels come from, by name."""
     pictures: Pictures | None = None
     """How levels are shown."""
+    picture_meaning: str = ""
+    """What readers of reports should know of pictures of episodes, in a sentence."""
     describe_size: Callable[[LevelSet], str] | None = None
     """Return how large the levels of a set are, in words."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])

@@ -517,7 +517,8 @@ class FakeTracker:
     def __init__(self, *where):
         self.where, self.seen = where, []
 
-    def add_scalar(self, name, value, step):
+    def add_scalar(self, name, value, step, *, description):
+        assert description, name  # every metric is declared, with its meaning
         self.seen.append((name, value, step))
 
     def flush(self):

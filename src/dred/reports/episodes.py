@@ -14,7 +14,8 @@ from dred.agents.episodes import Start, begin
 from dred.agents.protocol import Agent
 from dred.environment import Environment
 from dred.host import HostEnvironment
-from dred.reports.pictures import SIDE, gif_of, png_of
+from dred.reports.kit.pictures import gif_of, png_of
+from dred.reports.pictures import SIDE
 from dred.task import LevelSet, Task
 
 MOST_FRAMES = 120
@@ -32,7 +33,7 @@ class Episode(NamedTuple):
 
 
 def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
-    """Levels in which agents differ most: about half of the runs solve them.
+    """Return levels in which agents differ most: about half of the runs solve them.
 
     If every level is either always or never solved, of both kinds in turn.
     """

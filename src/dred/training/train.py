@@ -248,7 +248,7 @@ class Trainer:
                     "gradient_norm": mean.losses.gradient_norm,
                 }
             )
-            if not mean.episodes:  # none ended, so nothing is known of returns
+            if not mean.episodes and self.context.simulators is not None:  # nothing is known
                 del rows[-1]["solved_rate/replay"], rows[-1]["return/replay"]
             if online is not None and not math.isnan(online.nats):
                 rows[-1]["online_information"] = online.nats

@@ -1,17 +1,15 @@
-"""What a table is, and how it is written: as CSV with all digits, as Markdown and as HTML."""
+"""What a table is, and how it is written: as CSV with all digits, and as Markdown."""
 
 import csv
 import io
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from dred.evaluation.statistics import Interval
-from dred.reports.results import deviation
+from dred.evaluation.statistics import Interval, deviation
 
 Value = str | int | float
 NOTHING = "–"
@@ -41,7 +39,7 @@ class Table:
 
 
 def to_csv(table: Table) -> str:
-    """The numbers behind a table, with all their digits; NaN is left empty."""
+    """Return the numbers behind a table, with all their digits; NaN is left empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(table.data_header)
@@ -53,7 +51,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """A table as Markdown."""
+    """Return a table as Markdown."""
     lines = [
         f"# {table.title}",
         "",
@@ -67,55 +65,31 @@ def to_markdown(table: Table) -> str:
 
 
 def markdown_cell(cell: Cell) -> str:
-    """One place of a Markdown table."""
+    """Return one cell as Markdown."""
     main = f"**{plain(cell.main)}**" if cell.bold else plain(cell.main)
     small = [text for text in (cell.extra, cell.paper and f"paper {cell.paper}") if text]
     return f"{main} ({plain('; '.join(small))})" if small else main
 
 
 def plain(text: str) -> str:
-    """Text that cannot end a place of a Markdown table."""
+    """Return text that cannot end a place of a Markdown table."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def to_html(table: Table, *, with_note: bool = True) -> str:
-    """A table as HTML; the first column names the rows."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.header)
-    body = "".join(
-        f"<tr>{''.join(html_cell(cell, first=place == 0) for place, cell in enumerate(row))}</tr>"
-        for row in table.rows
-    )
-    note = f'<p class="note">{escape(table.note)}</p>' if table.note and with_note else ""
-    title = escape(table.title)
-    return (
-        f'<p class="caption">{title}</p><div class="scroll" role="region" tabindex="0" '
-        f'aria-label="{title}"><table aria-label="{title}"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{note}"
-    )
-
-
-def html_cell(cell: Cell, *, first: bool) -> str:
-    """One place of an HTML table."""
-    main = f"<strong>{escape(cell.main)}</strong>" if cell.bold else escape(cell.main)
-    extra = f'<span class="extra">{escape(cell.extra)}</span>' if cell.extra else ""
-    if cell.paper:
-        extra += f'<span class="extra paper">paper {escape(cell.paper)}</span>'
-    if first:
-        return f'<th scope="row">{main}{extra}</th>'
-    shade = "" if cell.share is None else f' style="--share:{abs(cell.share - 0.5) * 2:.2f}"'
-    side = "" if cell.share is None else f' class="{"wins" if cell.share > 0.5 else "loses"}"'
-    return f"<td{side}{shade}>{main}{extra}</td>"
+def counted(count: int, what: str) -> str:
+    """Return a number of things: 1 level, 2 levels."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def number(value: float, *, percent: bool = False) -> str:
-    """A number as tables show it."""
+    """Return a number as tables show it."""
     if math.isnan(value):
         return NOTHING
     return f"{100 * value:.1f}\u00a0%" if percent else f"{value + 0.0:.3f}"
 
 
 def between(interval: Interval, *, percent: bool = False) -> str:
-    """An interval as tables show it; empty if it is not known."""
+    """Return an interval as tables show it; empty if it is not known."""
     if math.isnan(interval.low):
         return ""
     low, high = (number(end, percent=percent).removesuffix("\u00a0%") for end in interval)
@@ -123,7 +97,7 @@ def between(interval: Interval, *, percent: bool = False) -> str:
 
 
 def plus_minus(values: Float[np.ndarray, " run"], *, percent: bool = False) -> str:
-    """Mean ± standard deviation over runs, as in the paper."""
+    """Return mean ± standard deviation (n − 1); the mean alone of a single value."""
     if not len(values):
         return NOTHING
     scale = 100 if percent else 1

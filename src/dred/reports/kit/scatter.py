@@ -1,4 +1,4 @@
-"""Figures of points: one measurement against another."""
+"""Charts of points: one measurement against another."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy import ndarray
 
-from dred.reports import charts
+from dred.reports.kit.chart import legend, thousands
+from dred.reports.kit.figures import INK, REPORT_STYLE, grid_of
+from dred.reports.kit.looks import Looks
 
 
 class Dots(NamedTuple):
@@ -32,37 +34,35 @@ class ScatterPanel(NamedTuple):
     joined: bool = False  # a line over updates, within −1 and 1
 
 
-def draw_scatter(panels: Sequence[ScatterPanel], *, columns: int) -> Figure:
-    """Panels side by side, and one legend for all of them."""
-    columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
+def draw_scatter(panels: Sequence[ScatterPanel], looks: Looks, *, columns: int) -> Figure:
+    """Draw panels side by side, and one legend for all of them."""
     handles: dict[str, Any] = {}
-    with rc_context(charts.REPORT_STYLE):
-        figure = Figure(figsize=(4.6 * columns, 3.5 * rows + 0.4), layout=charts.room())
-        for place, panel in enumerate(panels):
-            axis = figure.add_subplot(rows, columns, place + 1)
-            handles |= scatter_panel(axis, panel)
-        charts.legend(figure, handles, columns)
+    with rc_context(REPORT_STYLE):
+        figure, axes = grid_of(len(panels), columns, (4.6, 3.5))
+        for axis, panel in zip(axes, panels, strict=True):
+            handles |= scatter_panel(axis, panel, looks)
+        legend(figure, handles, looks, columns)
     return figure
 
 
-def scatter_panel(axis: Any, panel: ScatterPanel) -> dict[str, Any]:  # noqa: ANN401  (Matplotlib's)
-    """Draw one panel; the points by name."""
+def scatter_panel(axis: Any, panel: ScatterPanel, looks: Looks) -> dict[str, Any]:  # noqa: ANN401
+    """Draw one panel on an axis of Matplotlib's; return the points by name."""
     handles: dict[str, Any] = {}
     if panel.ranks:
         most = max(float(max(*one.x, *one.y)) for one in panel.dots)
-        axis.plot([0.5, most + 0.5], [0.5, most + 0.5], color=charts.INK, linestyle="--", lw=1)
+        axis.plot([0.5, most + 0.5], [0.5, most + 0.5], color=INK, linestyle="--", lw=1)
         for side in (axis.xaxis, axis.yaxis):
             side.set_major_locator(MaxNLocator(integer=True))
     else:
         axis.locator_params(axis="x", nbins=6)
     for one in panel.dots:
+        colour, marker = (INK, "o") if panel.joined else looks[one.name]
         (drawn,) = axis.plot(
             one.x,
             one.y,
             linestyle="-" if panel.joined else "",
-            marker=charts.marker_of(one.name),
-            color=charts.INK if panel.joined else charts.colour_of(one.name),
+            marker=marker,
+            color=colour,
             markersize=9 if one.hollow else 6.5,
             alpha=1.0 if one.hollow else 0.8,
             markeredgewidth=1.4 if one.hollow else 0,
@@ -72,8 +72,8 @@ def scatter_panel(axis: Any, panel: ScatterPanel) -> dict[str, Any]:  # noqa: AN
             handles.setdefault(one.name, drawn)
     if panel.joined:
         axis.set_ylim(-1.05, 1.05)
-        axis.axhline(0.0, color=charts.INK, linestyle="--", linewidth=1)
-        axis.xaxis.set_major_formatter(FuncFormatter(charts.thousands))
+        axis.axhline(0.0, color=INK, linestyle="--", linewidth=1)
+        axis.xaxis.set_major_formatter(FuncFormatter(thousands))
     if panel.title:
         axis.set_title(panel.title, loc="left", fontweight="normal", fontsize=10)
     axis.set_xlabel(panel.x_label)

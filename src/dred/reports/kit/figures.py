@@ -1,4 +1,4 @@
-"""Figures, drawn with Matplotlib without a display."""
+"""The style of all figures, which are drawn with Matplotlib without a display."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,10 +6,12 @@ from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from dred.files import replacing
 
 COLOURS = ("#3366cc", "#dc6900", "#109618", "#990099", "#0099a8", "#b82e2e", "#66707a", "#8b6d00")
+INK = "#6f7680"  # replaced by the colour of the text around it
 STYLE: Any = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -18,6 +20,16 @@ STYLE: Any = {
     "grid.alpha": 0.25,
     "legend.frameon": False,
     "svg.hashsalt": "dred",  # the same figure gives the same file
+}
+REPORT_STYLE: Any = {
+    **STYLE,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "grid.color"), INK),
+    **dict.fromkeys(("legend.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "font.size": 10,
 }
 
 
@@ -30,7 +42,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def panels(titles: Sequence[str], *, columns: int = 3) -> tuple[Figure, list[Any]]:
-    """A figure with so many small panels, each with a title."""
+    """Return a figure with a small panel for each title."""
     columns = min(columns, len(titles))
     rows = -(-len(titles) // columns)
     with rc_context(STYLE):
@@ -41,37 +53,22 @@ def panels(titles: Sequence[str], *, columns: int = 3) -> tuple[Figure, list[Any
     return figure, axes
 
 
-def fit_curves(history: Sequence[dict[str, float]], path: Path) -> None:
-    """How a fit went: each part of the bound, on the levels fitted to and on those held back."""
-    parts = {
-        "loss": "loss",
-        "elbo": "evidence lower bound, nats",
-        "layout": "layout, log p a cell",
-        "goal": "goal, log p",
-        "start": "start, log p",
-        "divergence": "divergence from the prior, nats",
-    }
-    figure, axes = panels(list(parts.values()))
-    epochs = [row["epoch"] for row in history]
-    for axis, name in zip(axes, parts, strict=True):
-        for where, colour in (("train", COLOURS[0]), ("held_back", COLOURS[1])):
-            values = [row[f"{name}/{where}"] for row in history]
-            label = "fitted to" if where == "train" else "held back"
-            axis.plot(epochs, values, color=colour, label=label, linewidth=1.4)
-        low, high = middle_range(
-            value
-            for row in history[len(history) // 20 :]
-            for value in (row[f"{name}/train"], row[f"{name}/held_back"])
-        )
-        axis.set_ylim(low, high)
-        axis.set_xlabel("epoch")
-    axes[0].legend()
-    save_figure(figure, path)
+def grid_of(count: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Any]]:
+    """Return a figure with so many panels of a size in inches, and room for a legend above."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows + 0.4), layout=room())
+    return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
+
+
+def room() -> ConstrainedLayoutEngine:
+    """Return a layout with some room between panels."""
+    return ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
 
 
 def middle_range(values: Iterable[float]) -> tuple[float, float]:
-    """A range with a little room round these values."""
+    """Return a range with a little room round these values."""
     some = list(values)
     low, high = min(some), max(some)
-    room = 0.05 * (high - low) or 0.1
-    return low - room, high + room
+    margin = 0.05 * (high - low) or 0.1
+    return low - margin, high + margin
