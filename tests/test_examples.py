@@ -7,27 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dred import plugins, registry
-from dred.presets import METHODS
-from dred.replay.scores import SCORES
 from dred.runs import open_run
 from dred.studies.study import read_study
-from dred.tasks.gridworld.task import GRIDWORLD
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture(autouse=True)
-def forget(monkeypatch, tmp_path):
-    """Begin in an empty folder, and leave nothing registered."""
+def somewhere_else(monkeypatch, tmp_path):
+    """Begin in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(plugins, "_LOADED", {})
-    tables = (SCORES, METHODS, GRIDWORLD.generators, registry._TASKS)
-    before = [dict(table) for table in tables]
-    yield
-    for table, old in zip(tables, before, strict=True):
-        table.clear()
-        table.update(old)
 
 
 def run_example(name, monkeypatch, *words):

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array, Memory = NDArray[Any], tuple[NDArray[Any], ...]
+Array = NDArray[Any]
+Memory = tuple[NDArray[Any], ...]
 
 
 def load(path: str | Path) -> "Policy":
