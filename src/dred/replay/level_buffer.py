@@ -8,6 +8,8 @@ Levels are whole numbers; what they stand for is the trainer's. The distribution
 method, `plr` if none is named: P_Λ of its scores and of the time since levels were drawn.
 """
 
+from typing import SupportsFloat
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +20,7 @@ from dred.errors import ConfigError, lookup
 from dred.presets import METHODS
 from dred.replay.buffer import Buffer, new_buffer, note_draws, rescore
 from dred.replay.distribution import probabilities, scheduled
+from dred.replay.scores import scores_of
 
 
 class LevelBuffer:
@@ -55,21 +58,27 @@ class LevelBuffer:
         self.state = note_draws(self.state, jnp.array([chosen]), jnp.array([True]))
         return chosen
 
-    def report(self, level: int, score: float, secondary: float | None = None) -> None:
+    def report(
+        self, level: int, score: SupportsFloat, secondary: SupportsFloat | None = None
+    ) -> None:
         """Say what a level scored when it was played; a second score if the method has two terms.
 
-        A score that is not finite is not taken.
+        A score that is not finite is not taken. To a term whose score is "uniform", all are alike.
         """
         if not 0 <= level < self.num_levels:
             raise ConfigError(
                 f"There is no level {level}: they are numbered 0 to {self.num_levels - 1}."
             )
-        other = score if secondary is None else secondary
+        given = (score, score if secondary is None else secondary)
+        first, second = (
+            jnp.array([1.0 if name == "uniform" else float(one)], jnp.float32)
+            for name, one in zip(scores_of(self.method), given, strict=True)
+        )
         self.state = rescore(
             self.state,
             jnp.array([level]),
-            primary=jnp.array([score], jnp.float32),
-            secondary=jnp.array([other], jnp.float32),
+            primary=first,
+            secondary=second,
             best=jnp.full(1, -jnp.inf),
             smoothing=self.method.smoothing,
         )
