@@ -46,18 +46,6 @@ dred.register_method(
 SMALL = ["--preset", "smoke", "--updates", "3", "--set", "evaluate_every=0", "probe_every=0"]
 
 
-@pytest.fixture(autouse=True)
-def forget(monkeypatch):
-    """Leave nothing registered after a test."""
-    monkeypatch.setattr(plugins, "_LOADED", {})
-    tables = (SCORES, METHODS, GRIDWORLD.generators, registry._TASKS)
-    before = [dict(table) for table in tables]
-    yield
-    for table, old in zip(tables, before, strict=True):
-        table.clear()
-        table.update(old)
-
-
 @pytest.fixture
 def folder(tmp_path):
     make("cave-escape-train", count=12, size=9).save(tmp_path / "train.npz")

@@ -17,6 +17,7 @@ from dred.commands.bench import Bench
 from dred.commands.config import ShowConfig
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
+from dred.commands.export import Export
 from dred.commands.generate import Fit, Generate
 from dred.commands.play import Play
 from dred.commands.report import Report
@@ -45,6 +46,7 @@ COMMANDS: Verbs = {
     "train": Train,
     "resume": Resume,
     "evaluate": Evaluate,
+    "export": Export,
     "report": Report,
     "study": study.VERBS,
     "bench": Bench,
@@ -52,7 +54,7 @@ COMMANDS: Verbs = {
 ABOUT = {
     "": "Train reinforcement-learning agents that work in levels they have never seen. "
     "Every command takes --help; add --debug to any to see where an error came from.",
-    "levels": "Make, import, check and look at sets of levels.",
+    "levels": "Make, import, check, look at and rearrange sets of levels.",
     "study": "Train methods × seeds, evaluate them all, and report what came of it.",
 }
 

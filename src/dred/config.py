@@ -282,7 +282,7 @@ class MethodConfig:
             )
 
 
-Method = MethodConfig  # what users call it
+Method, Term, Schedule = MethodConfig, TermConfig, ScheduleConfig  # what users call them
 
 
 @dataclass(frozen=True)

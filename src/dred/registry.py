@@ -65,7 +65,9 @@ def _method_in(table: Mapping[str, object], *, where: str) -> MethodConfig:
     rest = {name: value for name, value in table.items() if name != "base"}
     if "base" in table:
         base = lookup(METHODS, str(table["base"]), what=f"method, as base of {where},")
-        rest = merged({**asdict(base), "name": ""}, rest)
+        settings = asdict(base)
+        del settings["name"]  # which the method of one's own must have
+        rest = merged(settings, rest)
     return read_settings(MethodConfig, rest, where=where)
 
 

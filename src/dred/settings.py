@@ -74,9 +74,7 @@ def read_table(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise ConfigError(
-            f"There is no file {file}. Give a TOML file such as studies/laptop.toml."
-        ) from None
+        raise ConfigError(f"There is no file {file}. Give the path of a TOML file.") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError(f"{file} cannot be read: {reason}. Give a TOML file.") from None

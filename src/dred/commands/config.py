@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -15,43 +15,15 @@ if TYPE_CHECKING:
     from dred.task import Task
 
 
-@runtime_checkable
-class SaysSettings(Protocol):
-    """A command that names the settings of a run."""
-
-    @property
-    def method(self) -> str:
-        """A name, or a TOML file."""
-        ...
-
-    @property
-    def task(self) -> str:
-        """The kind of problem."""
-        ...
-
-    @property
-    def preset(self) -> str:
-        """How much."""
-        ...
-
-    @property
-    def config(self) -> Path | None:
-        """A file of settings."""
-        ...
-
-    @property
-    def changes(self) -> tuple[tuple[str, ...], ...]:
-        """Single settings."""
-        ...
-
-    @property
-    def plugins(self) -> tuple[Path, ...]:
-        """Files that register something."""
-        ...
-
-
 def assembled(
-    said: SaysSettings, options: Mapping[str, object] | None = None
+    method: str,
+    *,
+    task: str,
+    preset: str,
+    config: Path | None,
+    changes: tuple[tuple[str, ...], ...],
+    plugins: tuple[Path, ...],
+    options: Mapping[str, object] | None = None,
 ) -> "tuple[Task, Assembled]":
     """Return the task and the settings that a command names; some have an option of their own."""
     from dred.assemble import assemble
@@ -59,20 +31,17 @@ def assembled(
     from dred.registry import find_method, find_task
     from dred.studies.grid import from_words
 
-    load_plugins(said.plugins)
-    task, method = find_task(said.task), find_method(said.method)
-    then = from_words(chain(*said.changes))
-    return task, assemble(
-        method, task, said.preset, file=said.config, changes=options or {}, then=then
-    )
+    load_plugins(plugins)
+    found, record, then = find_task(task), find_method(method), from_words(chain(*changes))
+    return found, assemble(record, found, preset, file=config, changes=options, then=then)
 
 
 @dataclass(frozen=True)
 class ShowConfig:
     """Print all settings of a run as TOML, each under its line of help.
 
-    The output is a file for `dred train METHOD --config`. What it says goes before the preset, and
-    --set before the file.
+    The output is a file for `dred train METHOD --config`, whose settings replace those of the
+    preset; those of --set replace those of the file.
 
     For example:
       dred config plr > settings.toml
@@ -99,6 +68,13 @@ class ShowConfig:
         from dred.assemble import config_text
         from dred.training.state import check_config
 
-        task, made = assembled(self)
+        task, made = assembled(
+            self.method,
+            task=self.task,
+            preset=self.preset,
+            config=self.config,
+            changes=self.changes,
+            plugins=self.plugins,
+        )
         check_config(made.config, task)
         print(config_text(made.config, task), end="")

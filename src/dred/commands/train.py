@@ -87,7 +87,15 @@ class Train:
         """Train from the beginning."""
         from dred.training.begin import Inputs, begin_run, spread_out
 
-        task, made = assembled(self, self._options())
+        task, made = assembled(
+            self.method,
+            task=self.task,
+            preset=self.preset,
+            config=self.config,
+            changes=self.changes,
+            plugins=self.plugins,
+            options=self._options(),
+        )
         config = made.config
         run = begin_run(
             self.out,
