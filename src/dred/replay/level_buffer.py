@@ -20,7 +20,6 @@ from dred.errors import ConfigError, lookup
 from dred.presets import METHODS
 from dred.replay.buffer import Buffer, new_buffer, note_draws, rescore
 from dred.replay.distribution import probabilities, scheduled
-from dred.replay.scores import scores_of
 
 
 class LevelBuffer:
@@ -50,7 +49,8 @@ class LevelBuffer:
         Levels of which a score is awaited are not drawn again while others have none.
         """
         unscored = ~np.asarray(self.state.is_scored)
-        if self.method.warm_up and unscored.any():
+        first = self.method.warm_up or self.method.unseen_first
+        if first and unscored.any():
             age = np.where(unscored, np.asarray(self.state.staleness), -1)
             chosen = int(self.random.choice(np.flatnonzero(age == age.max())))
         else:
@@ -72,7 +72,7 @@ class LevelBuffer:
         given = (score, score if secondary is None else secondary)
         first, second = (
             jnp.array([1.0 if name == "uniform" else float(one)], jnp.float32)
-            for name, one in zip(scores_of(self.method), given, strict=True)
+            for name, one in zip(self.method.scores, given, strict=True)
         )
         self.state = rescore(
             self.state,
