@@ -13,7 +13,7 @@ from dred.errors import ConfigError
 from dred.presets import METHODS, train_config
 from dred.settings import names_in, varied
 from dred.studies.grid import as_words, folder_part, from_words, variants, with_variant
-from dred.studies.jobs import runs_of
+from dred.studies.jobs import MEASURED, runs_of
 from dred.studies.study import read_study
 from tests.studies.test_study import folder, study_of
 
@@ -88,14 +88,16 @@ def test_a_study_with_a_grid_is_run_shown_and_reported_with_its_settings(
     for line, job in zip(lines, (one, other), strict=True):
         evaluated = (job.run.path / "evaluation" / "test.csv").read_text().splitlines()
         solved = [int(row["solved"]) for row in csv.DictReader(evaluated)]
+        last = job.run.metrics()[-1]
         assert line == {
             "method": "plr",
             "method.staleness": str(job.run.config.method.staleness),
             "ppo.epochs": "1",
             "seed": "0",
-            "solved_rate/held_out": f"{job.run.metrics()[-1]['solved_rate/test']:.6f}",
             "solved_rate/test": f"{sum(solved) / len(solved):.6f}",
-            "seconds": f"{job.run.metrics()[-1]['seconds']:.1f}",
+            "solved_rate/held_out": f"{last['solved_rate/test']:.6f}",
+            **{name: f"{last[name]:.6f}" for name in MEASURED},
+            "seconds": f"{last['seconds']:.1f}",
         }
     table = (study.report / "tables" / "solved-rate.csv").read_text()
     for job in (one, other):
