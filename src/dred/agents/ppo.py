@@ -8,7 +8,6 @@ be given as that of many agents for one step.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, Generic, cast
 
 import equinox as eqx
@@ -180,7 +179,6 @@ def loss_of(agent: Agent, some: Segments, config: PPOConfig) -> tuple[Float[Arra
     return total, losses
 
 
-@partial(jax.jit, static_argnames=("config", "optimiser", "mesh"))
 def learn(
     learner: Learner[AgentT],
     rollout: Rollout[Any],

@@ -1,6 +1,5 @@
 """Options that several verbs share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -11,6 +10,3 @@ Changes = Annotated[
     tyro.conf.arg(name="set", metavar="NAME=VALUE"),
 ]
 """Other settings to change: `--set a=1 b=2 --set c=3`."""
-
-Plugins = Annotated[tuple[Path, ...], tyro.conf.arg(name="plugin", metavar="FILE.py")]
-"""Files that register scores, generators, methods or tasks: `--plugin mine.py`."""

@@ -5,10 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from dred.reports.kit.chart import Curve
-from dred.reports.material import Material, Method, Training
+from dred.reports.gather import Material, Method, Training
+
+
+class Curve(NamedTuple):
+    """A metric of one method over training."""
+
+    updates: Int[np.ndarray, " point"]
+    mean: Float[np.ndarray, " point"]
+    error: Float[np.ndarray, " point"] | None  # standard error; None for a single seed
 
 
 class Found(NamedTuple):
@@ -19,7 +26,7 @@ class Found(NamedTuple):
 
 
 def read(training: Training, metric: str) -> Found:
-    """Return a metric of one seed, without what is not a number."""
+    """A metric of one seed, without what is not a number."""
     values: dict[int, float] = {}
     broken = 0
     for row in training.metrics:
@@ -34,12 +41,12 @@ def read(training: Training, metric: str) -> Found:
 
 
 def curve(method: Method, metric: str) -> Curve | None:
-    """Return the mean over seeds, at updates where all have the metric; None if there are none."""
+    """The mean over seeds, at updates where all have the metric; None if there are none."""
     return mean_over_seeds([read(training, metric).values for training in method.trainings])
 
 
 def mean_over_seeds(seeds: Sequence[Mapping[int, float]]) -> Curve | None:
-    """Return the mean of values at the updates that all seeds have; None if there are none."""
+    """The mean of values by update, at updates that all seeds have; None if there are none."""
     common = sorted(set[int].intersection(*(set(seed) for seed in seeds)))
     if not common:
         return None
@@ -49,13 +56,13 @@ def mean_over_seeds(seeds: Sequence[Mapping[int, float]]) -> Curve | None:
 
 
 def at_the_end(method: Method, metric: str) -> Float[np.ndarray, " run"]:
-    """Return the last value of each seed that has one."""
+    """The last value of each seed that has one."""
     seeds = [read(training, metric).values for training in method.trainings]
     return np.array([seed[max(seed)] for seed in seeds if seed], np.float64)
 
 
 def complaints(material: Material, metrics: Iterable[str]) -> list[str]:
-    """Return which of these metrics are missing or not numbers, and in which methods."""
+    """Which of these metrics are missing or not numbers, and in which methods."""
     notes: list[str] = []
     missing: dict[str, list[str]] = {}  # metrics by the methods that lack them
     for metric in metrics:

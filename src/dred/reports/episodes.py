@@ -13,9 +13,7 @@ from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.episodes import Start, begin
 from dred.agents.protocol import Agent
 from dred.environment import Environment
-from dred.host import HostEnvironment
-from dred.reports.kit.pictures import gif_of, png_of
-from dred.reports.pictures import SIDE
+from dred.reports.pictures import SIDE, gif_of, png_of
 from dred.task import LevelSet, Task
 
 MOST_FRAMES = 120
@@ -33,7 +31,7 @@ class Episode(NamedTuple):
 
 
 def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
-    """Return levels in which agents differ most: about half of the runs solve them.
+    """Levels in which agents differ most: about half of the runs solve them.
 
     If every level is either always or never solved, of both kinds in turn.
     """
@@ -48,14 +46,14 @@ def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
 def play_levels(
     agent: Agent, levels: LevelSet, numbers: Sequence[int], task: Task, *, seed: int = 0
 ) -> list[Episode]:
-    """One episode in each of these levels; none if the task has no pictures of states."""
-    pictures, environment = task.pictures, task.environment
-    if pictures is None or isinstance(environment, HostEnvironment):
+    """One episode in each of these levels; none if the task has no pictures."""
+    pictures = task.pictures
+    if pictures is None:
         return []
     chosen = levels[list(numbers)]
-    world = environment.prepare(chosen.levels)
+    world = task.environment.prepare(chosen.levels)
     key = jax.random.key(seed)
-    recorded = record(agent, environment, world, len(numbers), MOST_FRAMES, key=key)
+    recorded = record(agent, task.environment, world, len(numbers), MOST_FRAMES, key=key)
     played, solved = jax.device_get((recorded, task.is_solved(recorded.returned)))
     episodes: list[Episode] = []
     for place, number in enumerate(numbers):

@@ -10,15 +10,16 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import cast
+from typing import TypeVar, cast
 
-from dred.config import TrainConfig
+from dred.config import ProcgenConfig, TrainConfig
 from dred.errors import ConfigError
 from dred.settings import varied
 
 Variant = tuple[tuple[str, object], ...]  # settings and their values
+AnyConfig = TypeVar("AnyConfig", TrainConfig, ProcgenConfig)
 
-OUTERMOST = "method."  # which goes without saying in names
+OUTERMOST = ("method.", "strategy.")  # which go without saying in names
 
 
 def variants(grid: Mapping[str, object], *, where: str) -> list[Variant]:
@@ -53,13 +54,16 @@ def values_of(name: str, values: object, *, where: str) -> list[object]:
     return several
 
 
-def with_variant(config: TrainConfig, variant: Variant, *, where: str) -> TrainConfig:
+def with_variant(config: AnyConfig, variant: Variant, *, where: str) -> AnyConfig:
     """The settings with these changes; the method is called after them."""
     if not variant:
         return config
     changed = varied(config, dict(variant), where=where)
-    name = f"{changed.method.name} {label(variant)}"
-    return replace(changed, method=replace(changed.method, name=name))
+    if isinstance(changed, TrainConfig):
+        name = f"{changed.method.name} {label(variant)}"
+        return replace(changed, method=replace(changed.method, name=name))
+    name = f"{changed.strategy.name} {label(variant)}"
+    return replace(changed, strategy=replace(changed.strategy, name=name))
 
 
 def label(variant: Variant) -> str:
@@ -69,7 +73,9 @@ def label(variant: Variant) -> str:
 
 def shortened(name: str) -> str:
     """The name of a setting without what goes without saying."""
-    return name.removeprefix(OUTERMOST)
+    for outermost in OUTERMOST:
+        name = name.removeprefix(outermost)
+    return name
 
 
 def value_text(value: object) -> str:
@@ -79,12 +85,8 @@ def value_text(value: object) -> str:
 
 def folder_part(variant: Variant) -> str:
     """The changes as part of a folder's name, which begins with a hyphen; empty if none."""
-    return f"-{as_file_name(label(variant))}" if variant else ""
-
-
-def as_file_name(text: str) -> str:
-    """Text as the name of a file or folder."""
-    return re.sub(r"[^\w.=+-]+", "-", text)
+    words = re.sub(r"[^\w.=+-]+", "-", label(variant))
+    return f"-{words}" if variant else ""
 
 
 def as_words(variant: Variant) -> list[str]:

@@ -52,7 +52,8 @@ def test_importing_dred_does_not_import_the_simulator():
 @pytest.mark.parametrize(
     "words",
     [
-        ["train", "uniform", "--task", "procgen/bigfish", "--out", "run"],
+        ["procgen", "train", "bigfish", "--out", "run"],
+        ["procgen", "study", "study.toml"],
         ["bench", "procgen"],
         ["levels", "show", "procgen/coinrun", "--out", "coinrun.png"],
     ],

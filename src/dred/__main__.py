@@ -1,5 +1,0 @@
-"""`python -m dred` is `dred`."""
-
-from dred.cli import main
-
-main()
