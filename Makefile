@@ -18,7 +18,7 @@ setup: .venv/.ready
 	$(PYTHON) -m venv .venv
 	$(PIP) --upgrade "pip>=25.1"
 	$(PIP) --editable ".[gym]" --group dev
-	@$(PIP) "cffi>=1.17" "imageio>=2.34" && $(PIP) --no-deps $(PROCGEN) || echo "Procgen could not be installed: it is made for Python 3.11 on 64-bit Linux. All but \`dred procgen\` works without it."
+	@$(PIP) "cffi>=1.17" "imageio>=2.34" && $(PIP) --no-deps $(PROCGEN) || echo "Procgen could not be installed: it is made for Python 3.11 on 64-bit Linux. All but the tasks procgen/GAME works without it."
 	@touch $@
 
 demo: setup

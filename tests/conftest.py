@@ -48,3 +48,20 @@ def forget_programs():
     yield
     if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
         jax.clear_caches()
+
+
+@pytest.fixture(autouse=True)
+def forget_plugins(monkeypatch):
+    """Let nothing that a test registers be there for the next."""
+    from dred import plugins, registry
+    from dred.presets import METHODS
+    from dred.replay.scores import SCORES
+    from dred.tasks.gridworld.generators import GENERATORS
+
+    monkeypatch.setattr(plugins, "_LOADED", {})
+    tables = (SCORES, METHODS, GENERATORS, registry._TASKS)
+    before = [dict(table) for table in tables]
+    yield
+    for table, old in zip(tables, before, strict=True):
+        table.clear()
+        table.update(old)

@@ -1,6 +1,7 @@
 """Rules about the source itself."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ CORE = {
     "environment",
     "evaluation",
     "generation",
+    "metrics",
     "presets",
     "registry",
     "replay",
@@ -61,6 +63,21 @@ def test_the_core_imports_no_task():
     assert set(edges) >= CORE
     for part in CORE:
         assert not edges[part] & {"tasks", "levels", "envs", "generators"}, part
+
+
+def test_the_report_kit_knows_no_report():
+    for path in sorted((SOURCE / "reports" / "kit").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dred.reports"):
+                assert f"{node.module}.".startswith("dred.reports.kit."), f"{path}: {node.module}"
+
+
+def test_reports_name_no_tiles():
+    """Features, returns and pictures are described by the task."""
+    for path in sorted((SOURCE / "reports").rglob("*.*")):
+        if path.suffix in (".py", ".jinja"):
+            words = set(re.findall(r"[a-z]+", path.read_text(encoding="utf-8").lower()))
+            assert not words & {"moss", "lava", "goal"}, path
 
 
 def test_imports_go_round_in_no_circle():

@@ -1,15 +1,22 @@
 """Runs and settings from before names changed: runs still open, and old names are explained."""
 
 import json
+import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dred.cli import main
+from dred.config import TrainConfig
 from dred.errors import ConfigError
-from dred.former import RENAMED, modern, new_name
+from dred.former import RENAMED, modern, new_name, with_modern_names
 from dred.presets import METHODS, train_config
 from dred.run_folder import RunFolder
-from dred.settings import names_in, varied
+from dred.runs import open_run
+from dred.settings import names_in, read_settings, varied
 from dred.tasks.gridworld.task import GRIDWORLD
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 
 CONFIG = train_config("vae-dred", "smoke", GRIDWORLD.budgets)
 OLD = {
@@ -79,3 +86,79 @@ def test_names_that_did_not_change_stay():
         "method": {"capacity": 7},
     }
     assert METHODS["accel"].initial_buffer == "empty"
+
+
+# What follows was made by the version before: `settings-format-1.json` has the settings of all its
+# methods and presets, `run-format-1` a run of accel-d, stopped after 3 of 6 updates.
+GOLDEN = Path(__file__).parent / "golden"
+OLD_SETTINGS = json.loads((GOLDEN / "settings-format-1.json").read_text())
+
+
+@pytest.fixture
+def old_run(tmp_path):
+    """A copy of the old run, as if it had been made here."""
+    path = shutil.copytree(GOLDEN / "run-format-1", tmp_path / "old")
+    told = json.loads((path / "run.json").read_text())
+    told["levels"]["train"]["path"] = str(path / "train.npz")
+    (path / "run.json").write_text(json.dumps(told))
+    return path
+
+
+@pytest.mark.parametrize("name", OLD_SETTINGS["train"])
+def test_settings_of_old_runs_equal_the_same_settings_of_today(name):
+    config = read_settings(TrainConfig, modern(OLD_SETTINGS["train"][name]), where="old")
+    method, preset = name.split()
+    assert config == train_config(method, preset, GRIDWORLD.budgets)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("strategy.replay", "method.replay_prob"),
+        ("strategy.eta.end", "method.eta.end"),
+    ],
+)
+def test_an_old_name_in_procgen_is_explained(old, new):
+    config = train_config("mi", "smoke", PROCGEN_BUDGETS)
+    with pytest.raises(ConfigError, match=rf"It is called {new} now"):
+        varied(config, {old: 0.5}, where="--set")
+
+
+def test_an_old_run_in_procgen_says_what_to_do(tmp_path):
+    (tmp_path / "run.json").write_text(
+        json.dumps({"format": 2, "kind": "ProcgenConfig", "config": {}, "seeds": [0]})
+    )
+    with pytest.raises(ConfigError, match="train again with --task procgen/GAME"):
+        _ = RunFolder(tmp_path).config
+
+
+def test_an_old_file_that_names_no_encoder_had_the_released_one():
+    assert modern({"ppo": {"epochs": 5}})["agent"] == {"encoder": "convolution"}
+
+
+def test_policies_of_an_old_run_are_its_own(old_run):
+    run = open_run(old_run)
+    with np.load(old_run / "policies" / "update-00000003.npz") as archive:
+        weight = archive["004.network.lstm.input_weight"][0]
+    for policy in (run.policy(), run.policy(update=3)):
+        np.testing.assert_array_equal(policy.cell.input_weight, weight)
+
+
+def test_an_old_run_is_evaluated_resumed_and_reported(old_run, tmp_path):
+    suite = ["--suite", str(old_run / "train.npz")]
+    main(["evaluate", str(old_run), *suite])
+    main(["resume", str(old_run)])
+    run = open_run(old_run)
+    assert run.record.status == "finished"
+    assert [row["update"] for row in run.metrics()] == [3, 6]
+    assert "clip_fraction" in run.metrics()[0]
+    assert set(run.buffer().levels.structure) <= {"dataset", "edits"}
+    main(["evaluate", str(old_run), *suite])
+    main(["report", str(old_run), "--out", str(tmp_path / "report"), "--episodes", "0"])
+    assert "accel-d" in (tmp_path / "report" / "report.html").read_text()
+
+
+def test_names_are_translated_only_where_old_ones_are_needed():
+    mine = {"000.agent.lstm.weight": 1}  # an agent of one's own may have a part of that name
+    assert with_modern_names(mine, ["000.agent.lstm.weight"]) == mine
+    assert with_modern_names(mine, ["000.agent.cell.weight"]) == {"000.agent.cell.weight": 1}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dred import envs as envs
     from dred import generators as generators
     from dred import levels as levels
+    from dred import replay as replay
     from dred import runs as runs
     from dred import tasks as tasks
     from dred.agents.simple import SimpleAgent as SimpleAgent
@@ -20,28 +21,40 @@ if TYPE_CHECKING:
     from dred.api import report as report
     from dred.api import train as train
     from dred.config import Method as Method
+    from dred.config import Schedule as Schedule
+    from dred.config import Term as Term
     from dred.environment import Environment as Environment
     from dred.environment import Transition as Transition
     from dred.level_table import LevelTable as LevelTable
     from dred.level_table import TableFormat as TableFormat
+    from dred.registry import register_generator as register_generator
+    from dred.registry import register_method as register_method
+    from dred.registry import register_score as register_score
+    from dred.registry import register_task as register_task
     from dred.task import Feature as Feature
     from dred.task import Generator as Generator
     from dred.task import Task as Task
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("envs", "generators", "levels", "runs", "tasks")
+_SUBPACKAGES = ("envs", "generators", "levels", "replay", "runs", "tasks")
 _NAMES = {
     "Environment": "environment",
     "Feature": "task",
     "Generator": "task",
     "LevelTable": "level_table",
     "Method": "config",
+    "Schedule": "config",
     "SimpleAgent": "agents.simple",
     "TableFormat": "level_table",
     "Task": "task",
+    "Term": "config",
     "Transition": "environment",
     "evaluate": "api",
+    "register_generator": "registry",
+    "register_method": "registry",
+    "register_score": "registry",
+    "register_task": "registry",
     "report": "api",
     "train": "api",
 }

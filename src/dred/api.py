@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dred.assemble import assemble
 from dred.config import MethodConfig
 from dred.errors import lookup
 from dred.evaluation.suites import EvaluationConfig, Results, evaluate_run
-from dred.presets import train_config
-from dred.registry import find_task
+from dred.plugins import load_plugins
+from dred.registry import find_method, find_task
 from dred.run_folder import RunFolder
 from dred.runs import Run, open_run
 from dred.settings import varied
@@ -24,7 +25,7 @@ DEFAULT_TASK = "gridworld"
 
 
 def train(
-    method: str | MethodConfig,
+    method: str | Path | MethodConfig,
     *,
     levels: str | Path | LevelSet,
     out: str | Path,
@@ -32,27 +33,43 @@ def train(
     held_out: str | Path | LevelSet | None = None,
     generator: str | Path | None = None,
     preset: str = "laptop",
+    config: str | Path | None = None,
     updates: int | None = None,
     set: Mapping[str, object] | None = None,
     seeds: Sequence[int] = (0,),
     devices: int | None = None,
+    plugins: Sequence[str | Path] = (),
 ) -> Run:
-    """Train an agent, and return the run; a run that is there already goes on."""
+    """Train an agent, and return the run; a run that is there already goes on.
+
+    `method` is a name, a TOML file or a record; `config` a TOML file with settings, which `set`
+    changes one by one.
+    """
+    load_plugins(plugins)
     name = task if isinstance(task, str) else task.__name__.rpartition(".")[2]
     found = find_task(name)
     if (Path(out) / "run.json").exists():
         return _carried_on(open_run(out))
-    config = train_config(method, preset, found.budgets)
-    config = replace(config, num_updates=config.num_updates if updates is None else updates)
-    config = varied(config, set or {}, where="set")
+    record = method if isinstance(method, MethodConfig) else find_method(method)
+    made = assemble(
+        record,
+        found,
+        preset,
+        file=None if config is None else Path(config),
+        changes={} if updates is None else {"num_updates": updates},
+    )
+    made = replace(made, config=varied(made.config, set or {}, where="set"))
+    chosen = made.config.devices if devices is None else devices
     run = begin_run(
         Path(out),
-        spread_out(config, config.devices if devices is None else devices),
+        spread_out(made.config, chosen),
         Inputs(levels, held_out, None if generator is None else Path(generator)),
         task=found,
         task_name=name,
         seeds=seeds,
         command=["dred.train"],
+        preset=preset,
+        changes=made.changes,
     )
     return _carried_on(run)
 
@@ -131,9 +148,11 @@ def _sets_of(
     }
 
 
-def report(runs: Sequence[Run | str | Path], out: str | Path, *, seed: int = 0) -> Path:
+def report(
+    runs: Sequence[Run | str | Path], out: str | Path, *, seed: int = 0, title: str = ""
+) -> Path:
     """Write a report about some runs, and return its page."""
     from dred.reports.write import make_report
 
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
-    return make_report(paths, Path(out), seed=seed)
+    return make_report(paths, Path(out), seed=seed, title=title)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dred.errors import CheckpointError
 from dred.files import replacing
+from dred.former import with_modern_names
 from dred.storage import DAMAGE, digest_of
 
 StateT = TypeVar("StateT")
@@ -87,10 +88,11 @@ def read(path: Path) -> Arrays:
 def load(path: Path, like: StateT) -> StateT:
     """The state in a checkpoint, which must have the structure and shapes of `like`.
 
-    The leaves of `like` may be arrays or just tell shapes, as those of `jax.eval_shape`.
+    The leaves of `like` may be arrays or just tell shapes, as those of `jax.eval_shape`. Arrays by
+    names of an earlier version are found, too.
     """
-    arrays = read(path)
     expected = _named_leaves(like)
+    arrays = with_modern_names(read(path), expected)
     for name, array in expected.items():
         wanted = "something" if isinstance(array, AnyShape) else list(array.shape)
         found = list(arrays[name].shape) if name in arrays else "nothing"

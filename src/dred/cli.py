@@ -12,10 +12,12 @@ from typing import Annotated, Protocol, cast, runtime_checkable
 import tyro
 
 from dred import __version__
-from dred.commands import levels, procgen, study
+from dred.commands import levels, study
 from dred.commands.bench import Bench
+from dred.commands.config import ShowConfig
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
+from dred.commands.export import Export
 from dred.commands.generate import Fit, Generate
 from dred.commands.play import Play
 from dred.commands.report import Report
@@ -40,19 +42,19 @@ COMMANDS: Verbs = {
     "play": Play,
     "fit": Fit,
     "generate": Generate,
+    "config": ShowConfig,
     "train": Train,
     "resume": Resume,
     "evaluate": Evaluate,
+    "export": Export,
     "report": Report,
     "study": study.VERBS,
-    "procgen": procgen.VERBS,
     "bench": Bench,
 }
 ABOUT = {
     "": "Train reinforcement-learning agents that work in levels they have never seen. "
     "Every command takes --help; add --debug to any to see where an error came from.",
-    "levels": "Make, import, check and look at sets of levels.",
-    "procgen": "Adaptive level sampling in Procgen: train, evaluate and compare strategies.",
+    "levels": "Make, import, check, look at and rearrange sets of levels.",
     "study": "Train methods × seeds, evaluate them all, and report what came of it.",
 }
 

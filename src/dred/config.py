@@ -72,6 +72,9 @@ class PPOConfig:
     bootstrap: bool = False
     """Count what would have come after a time-out or the end of a rollout, as the critic expects
     it. As released, nothing after them counts."""
+    scale_rewards: bool = False
+    """Divide rewards by the spread of discounted sums of them, as far as it is known, for learning
+    and scores: for problems whose rewards are not of about 1."""
     cpu_microbatch_size: int = 0
     """On a CPU, so many segments of a minibatch are computed at once, and their gradients added up,
     which keeps images in its cache; 0 for all. It changes nothing but speed."""
@@ -174,6 +177,9 @@ class MethodConfig:
     """Levels that the buffer can hold; 0 for just as many as there are in the dataset."""
     warm_up: bool = True
     """Score every level of the dataset once before the first replay."""
+    unseen_first: bool = False
+    """As long as levels of the dataset have no score, draw those, each as likely as the others,
+    instead of a warm-up; what they get in such a replay is their first score."""
     learn_on: Literal["replay", "new"] = "replay"
     """replay: learn on levels drawn from the buffer, a new draw for each episode. new: learn on new
     levels, each played by one agent for a whole rollout."""
@@ -186,9 +192,7 @@ class MethodConfig:
     """Share of the buffer that must be full before the first replay."""
     mutation_generator: str = "none"
     """The generator of levels that are scored after each replay, without learning from them."""
-    generator_settings: Mapping[str, Mapping[str, object]] = field(
-        default_factory=dict[str, Mapping[str, object]], hash=False
-    )
+    generator_settings: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """Settings of generators, by their names, where they differ from the generator's own:
     {edits = {num_edits = 5}}."""
     num_parents: int = 4
@@ -224,6 +228,11 @@ class MethodConfig:
     evict: Literal["least likely", "lowest score", "oldest"] = "lowest score"
     """Who makes room when the buffer is full."""
 
+    @property
+    def scores(self) -> tuple[str, str]:
+        """The names of the two scores; the second is the first if there is no second term."""
+        return self.primary.score, (self.secondary or self.primary).score
+
     def __post_init__(self) -> None:
         for name in (
             "replay_prob",
@@ -249,6 +258,11 @@ class MethodConfig:
             raise ConfigError(
                 f"score_gae_lambda (={self.score_gae_lambda}) must lie between 0 and 1."
             )
+        if self.warm_up and self.unseen_first:
+            raise ConfigError(
+                f"The method {self.name!r} scores levels before the first replay (warm_up) and in "
+                "it (unseen_first); it can do one of both."
+            )
         generates, mutates = self.new_level_generator != "none", self.mutation_generator != "none"
         if self.learn_on == "new" and (mutates or not generates):
             raise ConfigError(
@@ -268,7 +282,7 @@ class MethodConfig:
             )
 
 
-Method = MethodConfig  # what users call it
+Method, Term, Schedule = MethodConfig, TermConfig, ScheduleConfig  # what users call them
 
 
 @dataclass(frozen=True)
@@ -289,6 +303,31 @@ class ProbeConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "length", "stride", "epochs", "batch_size")
+
+
+@dataclass(frozen=True)
+class ClassifierConfig:
+    """A classifier that guesses the level while the agent trains, and learns from being told."""
+
+    num_envs: int = 0
+    """Agents that play for it, in levels of the dataset, each as likely as the others; 0 for no
+    classifier."""
+    num_steps: int = 32
+    """Steps of each of them after each update."""
+    num_minibatches: int = 8
+    """Pieces of what they saw, from each of which it learns once."""
+    learning_rate: float = 5e-4
+    """Of its own Adam."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "num_steps", "num_minibatches")
+        if self.num_envs < 0:
+            raise ConfigError(f"num_envs (={self.num_envs}) of the classifier must be 0 or more.")
+        if self.num_envs * self.num_steps % self.num_minibatches:
+            raise ConfigError(
+                f"num_minibatches (={self.num_minibatches}) of the classifier must divide its "
+                f"num_envs × num_steps (={self.num_envs * self.num_steps})."
+            )
 
 
 @dataclass(frozen=True)
@@ -322,6 +361,8 @@ class TrainConfig:
     chunks; 0 for none but the last."""
     probe: ProbeConfig = field(default_factory=ProbeConfig)
     """How that is measured."""
+    classifier: ClassifierConfig = field(default_factory=ClassifierConfig)
+    """A level classifier that learns beside the agent, which the score level_nll needs."""
     average_window: int = 100
     """Updates over which P_Λ is averaged, for ShiftGap and the distance from the dataset."""
     drift_limit: float = 0.0
@@ -341,63 +382,6 @@ class TrainConfig:
         self.ppo.check_microbatch(self.ppo.num_segments // self.ppo.num_minibatches)
         if not 0.0 <= self.drift_limit <= 1.0:
             raise ConfigError(f"drift_limit (={self.drift_limit}) must lie between 0 and 1.")
-
-
-TEST_LEVELS_END = 10_000_000  # [fidelity 83] Procgen's levels from |L| up to here are for testing
-
-
-@dataclass(frozen=True)
-class ProcgenConfig:
-    """A training run in Procgen."""
-
-    game: str
-    """One of the sixteen."""
-    strategy: MethodConfig
-    """Which level next."""
-    ppo: PPOConfig
-    """How the agent plays and learns."""
-    agent: AgentConfig = field(default_factory=AgentConfig)
-    """What the agent is."""
-    difficulty: Literal["easy", "hard"] = "easy"
-    """Of the game."""
-    num_levels: int = 200
-    """Levels to train on: 0, 1, 2 and so on. Any other is for testing."""
-    num_updates: int = 1525
-    """How often it learns."""
-    watch_envs: int = 8
-    """Environments in training levels, each as likely as the others, in which the agent is only
-    watched; and as many in test levels."""
-    watch_steps: int = 2048
-    """Steps in each of them after each update."""
-    probe_minibatches: int = 8
-    """Pieces of what was seen there, from each of which the level classifier learns once."""
-    probe_learning_rate: float = 5e-4
-    """Of its own Adam."""
-    average_window: int = 100
-    """Updates over which P_Λ is averaged, for ShiftGap and the distance from the dataset."""
-    evaluate_episodes: int = 1000
-    """Episodes once training is over: in training levels, rounded up to equally many in each, and
-    as many in test levels and in levels as they are drawn."""
-    checkpoint_every: int = 10
-    """Updates between checkpoints."""
-    keep_checkpoints: int = 2
-    """How many of the last ones are kept."""
-
-    def __post_init__(self) -> None:
-        need_one(self, "num_levels", "num_updates", "watch_envs", "watch_steps")
-        need_one(self, "probe_minibatches", "evaluate_episodes", "average_window")
-        if self.num_levels >= TEST_LEVELS_END:
-            raise ConfigError(
-                f"num_levels (={self.num_levels}) must be below {TEST_LEVELS_END}, so that there "
-                "are levels left for testing."
-            )
-        need_one(self, "checkpoint_every", "keep_checkpoints")
-        self.ppo.check_microbatch(self.ppo.transitions_per_update // self.ppo.num_minibatches)
-        if self.watch_envs * self.watch_steps % self.probe_minibatches:
-            raise ConfigError(
-                f"probe_minibatches (={self.probe_minibatches}) must divide watch_envs × "
-                f"watch_steps (={self.watch_envs * self.watch_steps})."
-            )
 
 
 def check_seed(seed: SupportsIndex) -> int:

@@ -1,11 +1,12 @@
 """Writing files so that a final name never holds half a file, and one process at a time."""
 
-import fcntl
 import os
 import secrets
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from dred.errors import DredError
 
@@ -78,16 +79,17 @@ def cannot_write(path: Path, error: OSError, *, instead: str = "Nothing was chan
 @contextmanager
 def held(folder: Path, *, busy: DredError | None = None) -> Generator[None]:
     """Hold a folder while the block runs; stop, with `busy`, if another process holds it."""
+    lock = FileLock(folder / "lock", blocking=False)  # of the system, so it ends with the process
     try:
-        lock = (folder / "lock").open("w")
+        folder.stat()  # else the lock would make the folder
+        lock.acquire()
+    except Timeout:
+        raise busy or BusyError(
+            f"{folder} is in use: another process is working there. Wait for it, or end it first."
+        ) from None
     except OSError as error:
         raise OutputError(cannot_write(folder, error)) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise busy or BusyError(
-                f"{folder} is in use: another process is working there. Wait for it, or end it "
-                "first."
-            ) from None
+    try:
         yield
+    finally:
+        lock.release()

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dred.config import MethodConfig
 from dred.errors import ConfigError, lookup
-from dred.settings import varied
+from dred.settings import listed, names_in, varied
 from dred.task import Generator, LevelSet, Task
 
 NONE = "none"
@@ -15,17 +15,30 @@ NONE = "none"
 def generators_of(method: MethodConfig, task: Task) -> dict[str, Generator]:
     """Return the generators that a method uses, by name; stops at what the task does not know."""
     names = [n for n in (method.new_level_generator, method.mutation_generator) if n != NONE]
-    what = f"generator of the task {task.name}"
-    found = {name: lookup(task.generators, name, what=what) for name in names}
+    return {name: _generator(task, name) for name in names}
+
+
+def check_generators(method: MethodConfig, task: Task) -> None:
+    """Stop at generators that the task does not know, and at settings that they do not have."""
+    for name, generator in generators_of(method, task).items():
+        settings_of(method, name, generator)
     for name in method.generator_settings:
-        lookup(task.generators, name, what=what)
-    return found
+        settings_of(method, name, _generator(task, name))
 
 
 def settings_of(method: MethodConfig, name: str, generator: Generator) -> Any:  # noqa: ANN401
     """Return the settings of a generator, with what the method changes."""
-    changes: Mapping[str, object] = method.generator_settings.get(name, {})
-    return varied(generator.settings, changes, where=f"method.generator_settings.{name}")
+    where = f"method.generator_settings.{name}"
+    changes: object = method.generator_settings.get(name, {})
+    if not isinstance(changes, Mapping):
+        known = [f"{where}.{setting}" for setting in names_in(generator.settings)]
+        choice = f"Name one of them: {listed(known)}." if known else "It has none: leave it out."
+        raise ConfigError(f"{where} (={changes!r}) stands for all settings of {name!r}. {choice}")
+    return varied(generator.settings, cast("Mapping[str, object]", changes), where=where)
+
+
+def _generator(task: Task, name: str) -> Generator:
+    return lookup(task.generators, name, what=f"generator of the task {task.name}")
 
 
 def needs_fitted(method: MethodConfig, task: Task) -> bool:

@@ -27,6 +27,12 @@ _DRED = MethodConfig(
     staleness_over="dataset",
 )
 
+# The strategies of the paper's section 3 besides uniform, by the names of its figures:
+#   S = S^V · S = S^MI · (S^V, P_S' = U) · (S^V, S' = S^MI)
+_LATE = ScheduleConfig(0.0, 0.25, begins=0.5)
+_VALUE = MethodConfig("value-l1", warm_up=False, unseen_first=True, staleness=0.1)
+_NLL = TermConfig("level_nll")
+
 METHODS = {
     method.name: method
     for method in (
@@ -75,22 +81,8 @@ METHODS = {
         replace(_DRED, name="el-dred", mutation_generator="edits"),
         replace(_DRED, name="vae-dred", mutation_generator="vae"),
         replace(_DRED, name="resample-dred", mutation_generator="resample"),
-    )
-}
-
-# The five strategies of the paper's section 3, by the names of its figures:
-#   P_S = U · S = S^V · S = S^MI · (S^V, P_S' = U) · (S^V, S' = S^MI)
-_STALE = 0.1
-_LATE = ScheduleConfig(0.0, 0.25, begins=0.5)
-_VALUE = MethodConfig("value-l1", staleness=_STALE)
-_NLL = TermConfig("level_nll")
-
-STRATEGIES = {
-    strategy.name: strategy
-    for strategy in (
-        METHODS["uniform"],
         _VALUE,
-        MethodConfig("mi", primary=_NLL, staleness=_STALE),
+        replace(_VALUE, name="mi", primary=_NLL),
         replace(_VALUE, name="value-l1+uniform", secondary=_CONSTANT, eta=_LATE),
         replace(_VALUE, name="value-l1+mi", secondary=_NLL, eta=_LATE),
     )

@@ -1,6 +1,7 @@
 """What a run folder contains; reading and writing it.
 
-run.json          a format number, task, settings, versions, digests of levels, command, status
+run.json          a format number, task, settings and what they changed of a preset, versions,
+                  digests of levels and plug-ins, command, status
 metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
 checkpoints/      the last few states of training
 policies/         agents at powers of two and every tenth of training, kept for good
@@ -20,11 +21,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from dred import __version__
-from dred.config import ProcgenConfig, TrainConfig
+from dred import __version__, plugins
+from dred.config import TrainConfig
 from dred.errors import ConfigError, DatasetError
 from dred.files import OutputError, cannot_write, write_text
 from dred.former import FORMER_METRICS, modern
+from dred.plugins import load_installed, load_noted
 from dred.registry import find_task
 from dred.settings import read_settings
 from dred.task import LevelSet, Task
@@ -54,6 +56,9 @@ class RunRecord:
     generator: FileRecord | None
     command: tuple[str, ...]
     track: str | None
+    preset: str
+    changes: Mapping[str, tuple[object, object]]
+    plugins: tuple[FileRecord, ...]
     versions: Mapping[str, str]
     started: str
     ended: str | None
@@ -76,6 +81,9 @@ class RunRecord:
             generator=file_record(generator) if generator else None,
             command=tuple(told.get("command", ())),
             track=told.get("track"),
+            preset=told.get("preset", ""),
+            changes={name: (old, new) for name, (old, new) in told.get("changes", {}).items()},
+            plugins=tuple(file_record(noted) for noted in told.get("plugins", ())),
             versions=told.get("versions", {}),
             started=told.get("started", ""),
             ended=told.get("ended"),
@@ -131,15 +139,17 @@ class RunFolder:
 
     @cached_property
     def task(self) -> Task:
-        """Return the task it trains for."""
+        """Return the task it trains for, after loading the plug-ins that it notes."""
+        noted = [(plugin.path, plugin.digest) for plugin in self.record.plugins]
+        load_noted(noted, where=str(self.path))
         return find_task(self.record.task)
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
         """Return the settings, if they are of this kind."""
         if self.record.kind != kind.__name__:
             raise ConfigError(
-                f"{self.path} is a run of another kind: runs in Procgen are for the commands of "
-                "`dred procgen`, all others for the commands without that word."
+                f"{self.path} is a run in Procgen of a version of dred that had another trainer "
+                "for it. Use that version, or train again with --task procgen/GAME."
             )
         return read_settings(kind, self.record.config, where=f"{self.path}/run.json")
 
@@ -212,20 +222,24 @@ def create_run(
     path: Path,
     *,
     task: str,
-    config: TrainConfig | ProcgenConfig,
+    config: TrainConfig,
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
     given: Mapping[Path, LevelSet] | None = None,
     generator: Mapping[str, str] | None = None,
     track: str | None = None,
+    preset: str = "",
+    changes: Mapping[str, tuple[object, object]] | None = None,
 ) -> RunFolder:
-    """Make a new run folder; it must not exist yet. Sets that were `given` are written into it."""
+    """Make a new run folder; it must not exist yet. Sets that were `given` are written into it.
+
+    It notes what the settings changed of a preset, and the plug-ins that are loaded.
+    """
     if path.exists():
-        verb = "dred procgen resume" if isinstance(config, ProcgenConfig) else "dred resume"
         raise ConfigError(
             f"{path} exists already. Choose another --out, or continue that run with "
-            f"`{verb} {path}`."
+            f"`dred resume {path}`."
         )
     told = {
         "format": FORMAT,
@@ -237,6 +251,9 @@ def create_run(
         "generator": None if generator is None else dict(generator),
         "command": list(command),
         "track": track,
+        "preset": preset,
+        "changes": {name: list(pair) for name, pair in (changes or {}).items()},
+        "plugins": plugins.notes(),
         "versions": versions(),
         "started": now(),
         "ended": None,
@@ -258,7 +275,8 @@ def versions() -> dict[str, str]:
 
     packages = {name: version(name) for name in ("jax", "jaxlib", "numpy", "equinox", "optax")}
     device = jax.devices()[0].device_kind
-    return {"dred": __version__, "python": platform.python_version(), **packages, "device": device}
+    python = platform.python_version()
+    return {"dred": __version__, "python": python, **packages, **load_installed(), "device": device}
 
 
 def now() -> str:

@@ -2,15 +2,18 @@
 
 import dataclasses
 import operator
+import tomllib
 import typing
 from collections.abc import Mapping, Sequence
-from types import UnionType
-from typing import Literal, TypeVar, cast
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, cast
 
 from dred.errors import ConfigError, did_you_mean
 from dred.former import new_name
 
 Record = TypeVar("Record")
+NONE = "none"  # how a TOML file, which has no word for it, says that there is none
 
 
 def read_settings(kind: type[Record], table: Mapping[str, object], *, where: str) -> Record:
@@ -53,6 +56,32 @@ def varied(record: Record, changes: Mapping[str, object], *, where: str) -> Reco
     return _varied(record, changes, where=where)
 
 
+def merged(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
+    """Return a table with what another one changes, also in the tables inside it."""
+    found = dict(table)
+    for name, value in changes.items():
+        old = found.get(name)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            old, new = cast("Mapping[str, object]", old), cast("Mapping[str, object]", value)
+            found[name] = merged(old, new)
+        else:
+            found[name] = value
+    return found
+
+
+def read_table(file: Path) -> dict[str, Any]:
+    """Return what a TOML file says."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ConfigError(f"There is no file {file}. Give the path of a TOML file.") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ConfigError(f"{file} cannot be read: {reason}. Give a TOML file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} is not valid TOML: {error}.") from None
+
+
 def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Record:
     hints = typing.get_type_hints(type(record))
     inner: dict[str, dict[str, object]] = {}
@@ -77,7 +106,8 @@ def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Rec
 def _with(table: Mapping[str, object], path: Sequence[str], value: object) -> dict[str, object]:
     """Return a table with one value changed, in a table inside it if the path has several parts."""
     first, *rest = path
-    inner = cast("Mapping[str, object]", table.get(first, {}))
+    found = table.get(first)
+    inner = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
     return {**table, first: _with(inner, rest, value) if rest else value}
 
 
@@ -164,6 +194,10 @@ def _read_union(kind: object, value: object, *, where: str) -> object:
     if records and isinstance(value, dict):
         return _read_value(records[0], cast("dict[str, object]", value), where=where)
     wanted = [typing.get_origin(option) or option for option in typing.get_args(kind)]
+    if value == NONE and NoneType in wanted and str not in wanted:
+        return None
+    if float in wanted and _is_number(value):
+        return float(cast("float", value))
     if not any(isinstance(value, option) for option in wanted):
         choices = " or ".join(_in_words(option) for option in wanted)
         raise ConfigError(f"{where}: expected {choices}, found {value!r}.")
@@ -178,6 +212,7 @@ def _in_words(kind: type[object]) -> str:
         float: "a number",
         bool: "true or false",
         tuple: "a list",
+        NoneType: f'"{NONE}"',
     }
     return names.get(kind, "a table")
 

@@ -8,7 +8,7 @@ them is left out.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
 from dred.agents.protocol import Agent
 from dred.config import AgentConfig, TrainConfig
 from dred.environment import Environment
+from dred.host import HostEnvironment, Slots
 from dred.presets import BUDGETS
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
@@ -88,6 +89,7 @@ class RunContext(eqx.Module):
 
     dataset: Levels
     models: dict[str, Any] = eqx.field(default_factory=dict)  # by the name of the generator
+    simulators: dict[str, Slots] | None = eqx.field(static=True, default=None)  # on the host
 
 
 class GeneratorInput(eqx.Module):
@@ -164,6 +166,8 @@ class Feature:
     """What it is, in words."""
     percent: bool = False
     """Whether it is a share."""
+    meaning: str = ""
+    """What runs log of it, in a sentence; by itself the mean over levels as they are drawn."""
 
 
 def is_positive(returned: Float[Array, "*batch"]) -> Bool[Array, "*batch"]:
@@ -177,8 +181,8 @@ class Task:
 
     name: str
     """What it is called on the command line."""
-    environment: Environment[Any, Any, Any, Any]
-    """How levels are played."""
+    environment: Environment[Any, Any, Any, Any] | HostEnvironment
+    """How levels are played: pure functions, or a simulator on the host."""
     level_format: LevelFormat
     """How levels are stored."""
     new_agent: Callable[[AgentConfig, PRNGKeyArray], Agent]
@@ -187,6 +191,8 @@ class Task:
     """Presets: how much to train, with which agent."""
     max_return: float = 1.0
     """The largest return of an episode."""
+    return_meaning: str = ""
+    """What a return says, in a sentence for readers of reports."""
     is_solved: Callable[[Float[Array, "*batch"]], Bool[Array, "*batch"]] = is_positive
     """Return whether an episode with this return counts as solved."""
     optimal_returns: Callable[[Levels, Any], Float[Array, " level"]] | None = None
@@ -203,10 +209,20 @@ class Task:
     """Where new levels come from, by name."""
     pictures: Pictures | None = None
     """How levels are shown."""
+    picture_meaning: str = ""
+    """What readers of reports should know of pictures of episodes, in a sentence."""
     describe_size: Callable[[LevelSet], str] | None = None
     """Return how large the levels of a set are, in words."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])
     """Named collections of sets to evaluate on."""
+    default_levels: Callable[[], Mapping[str, LevelSet]] | None = None
+    """Return the levels to train on, "train", and those held out, "test", if none are given."""
+    usual_levels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The presets of `dred levels make` that a study makes if it names no levels, by the same."""
+    headline: Literal["solved_rate", "return"] = "solved_rate"
+    """By which number people judge how well an agent does."""
+    write_report: Callable[..., Path] | None = None
+    """Write a report of the task's own about some runs, given a folder, and return its page."""
 
     def optimal_of(self, levels: Levels, world: Any) -> Float[Array, " level"]:  # noqa: ANN401
         """Return the highest return that each level allows; the largest there is if not known."""

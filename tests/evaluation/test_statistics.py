@@ -17,6 +17,7 @@ from dred.evaluation.statistics import (
     bootstrap_values,
     by_run,
     check,
+    compare,
     conditional_value_at_risk,
     interquartile_mean,
     mean,
@@ -713,3 +714,24 @@ def test_settings_of_the_bootstrap_are_checked():
         stratified_bootstrap(mean, scores, seed=-1)
     with pytest.raises(ConfigError, match="found 0 matrices"):
         stratified_bootstrap(mean)
+
+
+@pytest.mark.parametrize(
+    ("runs", "tested"),
+    [
+        ({"a": [1.0, 1.1, 1.2], "b": [0.1, 0.2, 0.3]}, True),
+        ({"a": [1.0, 1.1], "b": [0.1, 0.2, 0.3]}, False),  # too few of one
+        ({"a": [1.0, 1.0, 1.0], "b": [0.1, 0.2, 0.3]}, False),  # no variance
+        ({"a": [1.0, 1.1, 1.2]}, False),  # nothing to compare with
+        ({}, False),
+    ],
+)
+def test_methods_are_compared_only_if_all_of_them_can_be_tested(runs, tested):
+    groups = {name: np.array(values) for name, values in runs.items()}
+    assert compare(groups) == (frozenset("a" if tested else ""), tested)
+    assert compare(groups, higher_is_better=False) == (frozenset("b" if tested else ""), tested)
+
+
+def test_methods_that_are_all_alike_were_tested_but_none_is_marked():
+    groups = {"a": np.array([1.0, 1.1, 1.2]), "b": np.array([1.0, 1.1, 1.25])}
+    assert compare(groups) == (frozenset(), True)

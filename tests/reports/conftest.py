@@ -86,7 +86,7 @@ def report(study, tmp_path_factory):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Figures take most of the time; where they do not matter, draw none."""
-    monkeypatch.setattr("dred.reports.charts.to_svg", lambda figure: "<svg></svg>")
-    monkeypatch.setattr("dred.reports.charts.draw_bars", lambda *_, **__: None)
-    monkeypatch.setattr("dred.reports.charts.draw_lines", lambda *_, **__: None)
-    monkeypatch.setattr("dred.reports.content.draw_scatter", lambda *_, **__: None)
+    monkeypatch.setattr("dred.reports.kit.drawing.to_svg", lambda figure: "<svg></svg>")
+    monkeypatch.setattr("dred.reports.kit.chart.draw_bars", lambda *_, **__: None)
+    monkeypatch.setattr("dred.reports.kit.chart.draw_lines", lambda *_, **__: None)
+    monkeypatch.setattr("dred.reports.kit.scatter.draw_scatter", lambda *_, **__: None)

@@ -8,8 +8,8 @@ import pytest
 
 from dred.reports.content import compute
 from dred.reports.gather import gather
+from dred.reports.kit.table import to_csv, to_markdown
 from dred.reports.page import page_of
-from dred.reports.table import to_csv, to_markdown
 from tests.reports.conftest import TEST, TRAIN, write_method
 from tests.reports.made_up import write_suite
 

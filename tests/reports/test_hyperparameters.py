@@ -19,8 +19,8 @@ from dred.reports.hyperparameters import (
     printed_settings,
     table_of,
 )
+from dred.reports.kit.table import to_csv, to_markdown
 from dred.reports.page import page_of
-from dred.reports.table import to_csv, to_markdown
 from dred.run_folder import create_run
 from dred.tasks.procgen.gather import setups_of
 from dred.tasks.procgen.outcomes import Outcome

@@ -11,9 +11,9 @@ import pytest
 
 from dred.reports.content import compute
 from dred.reports.gather import gather
+from dred.reports.kit.table import to_csv, to_markdown
 from dred.reports.page import page_of
 from dred.reports.paper import SUITES, Printed, in_print, paper_note, printed, printed_on, table
-from dred.reports.table import to_csv, to_markdown
 from tests.reports.conftest import metrics_of
 from tests.reports.made_up import write_run
 
@@ -100,9 +100,7 @@ def as_paper(tmp_path_factory):
     folder = tmp_path_factory.mktemp("as-paper")
 
     def returns(value, suite):
-        return np.stack(
-            [np.full(SUITES[suite], value - 0.01), np.full(SUITES[suite], value + 0.01)]
-        )
+        return np.stack([np.full(SUITES[suite], value + 0.01 * k) for k in (-1, 0, 1)])
 
     values = {"vae-dred": (0.9, 0.8), "plr": (0.95, 0.6), "resample-dred": (0.7, 0.7)}
     paths = [
@@ -110,13 +108,13 @@ def as_paper(tmp_path_factory):
             folder / method,
             method,
             {},
-            seeds=(0, 1),
+            seeds=(0, 1, 2),
             suites={
                 "train": (returns(on_train, "train"), None),
                 "test": (returns(on_test, "test"), None),
-                "mine": (np.full((2, 5), 0.5), None),
+                "mine": (np.full((3, 5), 0.5), None),
             },
-            rows=metrics_of("plr", (0, 1)),
+            rows=metrics_of("plr", (0, 1, 2)),
             with_levels=False,
         ).path
         for method, (on_train, on_test) in values.items()

@@ -10,6 +10,9 @@ import pytest
 from dred.reports.content import compute
 from dred.reports.correlations import correlation
 from dred.reports.gather import gather
+from dred.reports.kit.scatter import draw_scatter
+from dred.reports.kit.table import to_csv, to_markdown
+from dred.reports.looks import METHOD_LOOKS
 from dred.reports.page import page_of
 from dred.reports.relations import (
     EXCEPTIONS,
@@ -23,8 +26,6 @@ from dred.reports.relations import (
     ranks_of,
 )
 from dred.reports.results import results_of
-from dred.reports.scatter import draw_scatter
-from dred.reports.table import to_csv, to_markdown
 from tests.reports.conftest import write_method
 from tests.reports.made_up import metric_rows
 
@@ -154,7 +155,7 @@ def test_build_2_the_figure_has_ranks_runs_and_the_paper(material, content):
     assert hollow == {"vae-dred": [0.11], "plr": [0.29], "accel": [0.38]}
     assert all(len(one.x) == 2 for one in shift.dots if not one.hollow)
     assert agreement.joined and "Kendall 0.33" in ranks.title
-    figure = draw_scatter([ranks, shift, agreement], columns=3)
+    figure = draw_scatter([ranks, shift, agreement], METHOD_LOOKS, columns=3)
     assert len(figure.axes) == 3
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "vae-dred",

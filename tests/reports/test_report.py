@@ -13,16 +13,23 @@ from dred.errors import ConfigError, DatasetError
 from dred.evaluation.statistics import summarise
 from dred.files import OutputError
 from dred.levels import make
-from dred.reports.charts import METHOD_COLOURS, colour_of, marker_of, thousands
-from dred.reports.content import GAP_PANELS, buffers_table, compute, lines_drawing
+from dred.reports.content import compute
 from dred.reports.curves import curve
+from dred.reports.drawings import lines_drawing
 from dred.reports.episodes import telling_levels
 from dred.reports.gather import gather
-from dred.reports.lineage import buffer_of
+from dred.reports.kit.chart import per_cent, thousands
+from dred.reports.kit.folder import check_place
+from dred.reports.kit.looks import looks_for
+from dred.reports.kit.page import to_html
+from dred.reports.kit.table import Cell, Table, plus_minus, to_csv, to_markdown
+from dred.reports.lineage import buffer_of, buffers_table
+from dred.reports.looks import METHOD_LOOKS
 from dred.reports.page import page_of
 from dred.reports.results import AGGREGATES, estimate, improvement, results_of
-from dred.reports.table import Cell, Table, plus_minus, to_csv, to_html, to_markdown
-from dred.reports.write import check_place, files_of, make_report, write_report
+from dred.reports.variants import endings
+from dred.reports.write import files_of, make_report, write_report
+from dred.tasks.procgen.looks import STRATEGY_LOOKS
 from tests.reports.conftest import METHODS, TEST, TRAIN, returns_of, write_method
 from tests.reports.made_up import metric_rows, write_run, write_suite
 
@@ -95,16 +102,64 @@ def optimal_rows(report):
     return rows
 
 
-def test_bold_is_the_papers(report):
-    # 0.8 ± 0.02 against 0.7 ± 0.02: t = 0.1 / 0.02 √2 = 3.54 with two degrees of freedom, p = 0.07.
-    rows = rows_of(report / "tables" / "mean-return.csv")
+def spread_round(base, count, by=0.05):
+    """Returns [seed, level] of three seeds: below, at and above a number, in every level alike."""
+    return np.stack([np.full(count, base + by * k) for k in (-1, 0, 1)])
+
+
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory, level_files):
+    """The report of three methods with three seeds each: 0.8, 0.7 and 0.6, each ± 0.05."""
+    folder = tmp_path_factory.mktemp("tested")
+    runs = [
+        write_method(
+            folder,
+            method,
+            level_files,
+            seeds=(0, 1, 2),
+            suites={
+                "train": (spread_round(base, 12), TRAIN),
+                "test": (spread_round(base, 8), TEST),
+            },
+        )
+        for method, base in (("vae-dred", 0.8), ("el-dred", 0.7), ("plr", 0.6))
+    ]
+    return make_report([run.path for run in runs], folder / "R", episodes=0).parent
+
+
+def test_bold_is_the_papers(tested):
+    # 0.8 ± 0.05 against 0.7 ± 0.05: t = 0.1 / (0.05 √(2/3)) = 2.45 with four degrees of freedom,
+    # p = 0.07; against 0.6 ± 0.05 t = 4.90, p = 0.01.
+    rows = rows_of(tested / "tables" / "mean-return.csv")
     best = {row["method"] for row in rows if row["suite"] == "test" and row["is_best"] == "1"}
     assert best == {"vae-dred", "el-dred"}
-    solved = rows_of(report / "tables" / "solved-rate.csv")
-    assert not any(row["is_best"] == "1" for row in solved)  # all alike, so none is marked
-    text = (report / "tables" / "mean-return.md").read_text(encoding="utf-8")
-    assert "| test (8 levels) | **0.80 ± 0.03** | **0.70 ± 0.03** | 0.60 ± 0.03 |" in text
+    text = (tested / "tables" / "mean-return.md").read_text(encoding="utf-8")
+    assert "| test (8 levels) | **0.80 ± 0.05** | **0.70 ± 0.05** | 0.60 ± 0.05 |" in text
     assert text.startswith("# Mean return, mean ± standard deviation over seeds\n")
+    assert "Bold: best, or not significantly different" in text
+    gaps = {(r["metric"], r["method"]): r for r in rows_of(tested / "tables" / "gaps.csv")}
+    lowest = {method: gaps["shift_gap", method]["is_best"] for method in ("plr", "el-dred")}
+    assert lowest == {"plr": "1", "el-dred": "0"}  # 0.6 and 0.7, each ± 0.01
+    page = (tested / "report.html").read_text(encoding="utf-8")
+    assert "Not significantly different: el-dred." in page
+
+
+def test_what_does_not_vary_is_not_tested(tested):
+    solved = rows_of(tested / "tables" / "solved-rate.csv")
+    assert not any(row["is_best"] == "1" for row in solved)
+    text = (tested / "tables" / "solved-rate.md").read_text(encoding="utf-8")
+    assert "Significance is not tested" in text and "Bold" not in text
+    summary = (tested / "tables" / "summary-test.md").read_text(encoding="utf-8")
+    assert "Where a method's seeds do not differ, nothing is tested." in summary
+
+
+def test_two_seeds_are_too_few_to_test_in_tables_and_in_sentences(report):
+    for path in (report / "tables").glob("*.csv"):
+        assert not any(row.get("is_best") == "1" for row in rows_of(path)), path.name
+    page = (report / "report.html").read_text(encoding="utf-8")
+    assert "vae-dred has the highest mean return, 0.800" in page
+    assert "<strong>0." not in page and "significantly" not in page
+    assert "Significance is not tested: it takes three seeds" in page
 
 
 def test_who_beats_whom_by_hand(report):
@@ -120,15 +175,13 @@ def test_metrics_at_the_end_by_hand(report):
     rows = {(r["metric"], r["method"]): r for r in rows_of(report / "tables" / "gaps.csv")}
     assert float(rows["shift_gap", "plr"]["mean"]) == pytest.approx(0.6 + 0.005)
     assert float(rows["shift_gap", "plr"]["deviation"]) == pytest.approx(0.01 / 2**0.5)
-    best = {method: rows["shift_gap", method]["is_best"] for method in ("rplr", "plr")}
-    assert best == {"rplr": "1", "plr": "0"}
     page = (report / "tables" / "replayed.md").read_text(encoding="utf-8")
     assert "| effective number of levels | 12.0 |" in page  # the dataset's own
 
 
 def test_the_same_figure_is_the_same_file(study, report):
     material = gather(study)
-    (again,) = lines_drawing(material, "gaps", GAP_PANELS, "Gaps")
+    (again,) = lines_drawing(material, "gaps")
     assert again.wide == (report / "figures" / "gaps.svg").read_text(encoding="utf-8")
 
 
@@ -158,7 +211,7 @@ def test_resampled_runs_are_those_of_the_statistics():
 
 
 def gather_suite(count):
-    from dred.reports.gather import Suite
+    from dred.reports.material import Suite
 
     return Suite("x", count)
 
@@ -323,17 +376,46 @@ def test_one_run_twice_and_one_seed_twice(level_files, tmp_path):
     assert "at least one run" in complaint([], ConfigError, tmp_path / "R")
 
 
-def test_one_method_with_two_settings(level_files, tmp_path):
+def changed(run, part, name, value):
+    """Note another setting in a run's record."""
+    config = run.record.told["config"]
+    run.note(config={**config, part: {**config[part], name: value}})
+
+
+def test_runs_of_one_method_with_two_settings_are_told_apart(
+    level_files, tmp_path, without_figures
+):
+    one = write_method(tmp_path / "a", "plr", level_files)
+    same = write_method(tmp_path / "b", "plr", level_files, seeds=(3,))
+    other = write_method(tmp_path / "c", "plr", level_files, seeds=(0,))
+    changed(other, "ppo", "learning_rate", 0.5)
+    content = compute(gather([one.path, same.path, other.path]), episodes=0)
+    seeds = {m.name: [t.seed for t in m.trainings] for m in content.material.methods}
+    assert seeds == {"plr (learning_rate 0.0001)": [0, 1, 3], "plr (learning_rate 0.5)": [0]}
+    assert "Runs of plr differ in their settings: ppo.learning_rate 0.0001, 0.5." in content.notes
+    page = page_of(content, [])
+    assert page.index("Runs of plr differ") < page.index('<section id="transfer"')
+    changed(same, "agent", "hidden_size", 24)
+    names = [method.name for method in gather([one.path, same.path, other.path]).methods]
+    assert names == [
+        "plr (hidden_size 16, learning_rate 0.0001)",
+        "plr (hidden_size 24, learning_rate 0.0001)",
+        "plr (hidden_size 16, learning_rate 0.5)",
+    ]
+
+
+def test_settings_that_decide_nothing_leave_runs_together_but_are_named(level_files, tmp_path):
     one = write_method(tmp_path / "a", "plr", level_files)
     other = write_method(tmp_path / "b", "plr", level_files, seeds=(3,))
-    for part, name, value, words in (
-        ("ppo", "learning_rate", 0.5, "is 0.0001 in the first and 0.5 in the second"),
-        ("agent", "hidden_size", 24, "is 16 in the first and 24 in the second"),
-    ):
-        config = one.record.told["config"]
-        other.note(config={**config, part: {**config[part], name: value}})
-        text = complaint([one.path, other.path], ConfigError, tmp_path / "R")
-        assert f"{part}.{name} {words}" in text
+    other.note(config={**other.record.told["config"], "evaluate_levels": 3})
+    material = gather([one.path, other.path])
+    assert [method.name for method in material.methods] == ["plr"]
+    assert "Runs of plr differ in their settings: evaluate_levels 8, 3." in material.notes
+
+
+def test_names_are_as_short_as_they_can_be():
+    keys = ["method.primary.temperature", "method.secondary.temperature", "ppo.clip"]
+    assert list(endings(keys).values()) == ["primary.temperature", "secondary.temperature", "clip"]
 
 
 @pytest.mark.parametrize(
@@ -397,7 +479,7 @@ def test_an_interrupted_report_leaves_the_former_one(small, tmp_path, monkeypatc
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dred.reports.write.put_in_place", stop)
+    monkeypatch.setattr("dred.reports.kit.folder.put_in_place", stop)
     with pytest.raises(KeyboardInterrupt):
         write_report(small, out)
     assert (out / "report.html").read_bytes() == before
@@ -408,7 +490,7 @@ def test_a_full_disk_is_said_in_a_paragraph(small, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dred.reports.write.put_in_place", full)
+    monkeypatch.setattr("dred.reports.kit.folder.put_in_place", full)
     with pytest.raises(OutputError, match="no space left"):
         write_report(small, tmp_path / "R")
     assert list(tmp_path.iterdir()) == []
@@ -453,16 +535,39 @@ def luminance(colour):
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#14171b"])
 def test_colours_stand_out_on_both_backgrounds(paper):
-    for name, colour in METHOD_COLOURS.items():
+    for name, (colour, _) in {**METHOD_LOOKS, **STRATEGY_LOOKS}.items():
         light, dark = sorted((luminance(colour), luminance(paper)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3.0, name
 
 
 def test_methods_differ_in_colour_and_marker():
-    names = [*METHOD_COLOURS]
-    assert len({colour_of(n) for n in names}) == len({marker_of(n) for n in names}) == len(names)
-    assert colour_of("my-own") == colour_of("my-own")
+    known = {**METHOD_LOOKS, **STRATEGY_LOOKS}
+    assert len(known) == 13
+    for part in zip(*known.values(), strict=True):
+        assert len(set(part)) == 13
+
+
+def test_a_report_has_a_look_for_each_name_and_none_twice():
+    names = ["plr", "my-own", "plr (temperature 0.5)", "uniform", "<script>"]
+    looks = looks_for(names, METHOD_LOOKS)
+    assert list(looks) == names and looks["plr"] == METHOD_LOOKS["plr"]
+    for part in zip(*looks.values(), strict=True):
+        assert len(set(part)) == len(names)
+    assert looks == looks_for(names, METHOD_LOOKS)
+    many = looks_for(map(str, range(60)), METHOD_LOOKS)
+    assert len(set(many.values())) == 60
+
+
+def test_ticks_are_short():
     assert [thousands(v) for v in (0.0, 250.0, 2500.0, 10000.0)] == ["0", "250", "2.5k", "10k"]
+    shares = (0.0, 0.25, 0.30000000000000004, 0.125, 1.0)
+    assert [per_cent(v).replace("\u00a0", "") for v in shares] == [
+        "0%",
+        "25%",
+        "30%",
+        "12.5%",
+        "100%",
+    ]
 
 
 def test_run_json_may_name_no_levels(tmp_path, without_figures):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from dred.errors import DatasetError
-from dred.reports import charts
-from dred.reports.content import compute, over_training_drawing
+from dred.reports.content import compute
+from dred.reports.drawings import over_training_drawing
 from dred.reports.gather import gather
+from dred.reports.kit import drawing
+from dred.reports.kit.table import to_csv
 from dred.reports.over_training import over_training_of, over_training_table
 from dred.reports.page import page_of
-from dred.reports.table import to_csv
 from dred.reports.write import files_of
 from tests.reports.conftest import TEST, TRAIN, write_method
 from tests.reports.made_up import write_suite
@@ -60,10 +61,10 @@ def test_suites_over_training_by_hand(runs):
 
 def test_the_figure_of_suites_over_training_has_a_panel_a_suite_with_bands(runs, monkeypatch):
     figures = []
-    monkeypatch.setattr(charts, "to_svg", lambda figure: figures.append(figure) or "<svg></svg>")
+    monkeypatch.setattr(drawing, "to_svg", lambda figure: figures.append(figure) or "<svg></svg>")
     curves, _ = over_training_of(gather([run.path for run in runs]))
-    drawing = over_training_drawing(curves)
-    assert drawing.name == "over-training" and "edge, hardcore" in drawing.alt
+    figure = over_training_drawing(curves)
+    assert figure.name == "over-training" and "edge, hardcore" in figure.alt
     edge, hardcore = figures[0].axes
     assert edge.get_title(loc="left") == "Solved, edge (8 levels)"
     np.testing.assert_allclose(hardcore.lines[0].get_ydata(), [0, 0.5, 0.75])

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import kendalltau, pearsonr
 
 from dred.reports import sweep
-from dred.reports.table import to_csv, to_markdown
+from dred.reports.kit.table import to_csv, to_markdown
 
 
 def candidate(number, bound, solvable, shift, **others):

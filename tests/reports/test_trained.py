@@ -4,10 +4,13 @@ import pytest
 from PIL import Image
 
 from dred.cli import main
+from dred.metrics import METRICS, of_features
 from dred.reports.content import compute
 from dred.reports.gather import gather
 from dred.reports.page import page_of
 from dred.reports.write import files_of
+from dred.runs import open_run
+from dred.tasks.gridworld.task import GRIDWORLD
 
 METHOD = "uniform"
 
@@ -21,6 +24,14 @@ def trained(tmp_path_factory, level_files):
     main(["train", METHOD, *levels, "--out", str(out), "--preset", "smoke"])
     main(["evaluate", str(out), "--suite", test])
     return out
+
+
+def test_every_name_that_a_run_logs_is_declared(trained):
+    declared = {one.name for one in (*METRICS, *of_features(GRIDWORLD.features))}
+    rows = open_run(trained).metrics()
+    online = {"online_information", "online_accuracy"}  # of a classifier, which this run has not
+    assert set(rows[-1]) == declared - online
+    assert set[str]().union(*rows) <= declared
 
 
 def test_a_trained_agent_plays_in_its_report(trained, tmp_path, without_figures):

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from dred.reports import charts
-from dred.reports.content import (
+from dred.reports.content import compute
+from dred.reports.drawings import (
     ABLATION,
     aggregate_drawing,
-    compute,
     draw_all,
     pair_drawing,
     solved_drawing,
 )
 from dred.reports.gather import gather
+from dred.reports.kit import drawing as kit
 from dred.reports.page import page_of
 from dred.reports.pictures import SIDE
 from dred.reports.results import improvements_of, results_of, standard_error
@@ -26,7 +26,7 @@ from tests.reports.conftest import TEST, TRAIN, write_method
 def figures(monkeypatch):
     """Every figure that is drawn, as Matplotlib has it."""
     seen = []
-    monkeypatch.setattr(charts, "to_svg", lambda figure: seen.append(figure) or "<svg></svg>")
+    monkeypatch.setattr(kit, "to_svg", lambda figure: seen.append(figure) or "<svg></svg>")
     return seen
 
 
@@ -153,6 +153,6 @@ def test_zsg_figures_are_on_the_page(level_files, tmp_path, without_figures):
     page = page_of(content, [])
     assert "<h3>vae-dred against el-dred</h3>" in page
     assert "the lines with ends are one standard error over seeds" in page
-    assert "beside a few levels of each suite" in page
+    assert "beside example levels of each suite" in page
     alone = compute(gather([runs[0].path]), episodes=0)
     assert "vae-dred against el-dred" not in page_of(alone, [])

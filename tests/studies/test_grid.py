@@ -10,12 +10,11 @@ import pytest
 from dred.cli import main
 from dred.config import ScheduleConfig
 from dred.errors import ConfigError
-from dred.presets import METHODS, STRATEGIES, train_config
+from dred.presets import METHODS, train_config
 from dred.settings import names_in, varied
 from dred.studies.grid import as_words, folder_part, from_words, variants, with_variant
-from dred.studies.jobs import runs_of
+from dred.studies.jobs import MEASURED, runs_of
 from dred.studies.study import read_study
-from dred.tasks.procgen.study import read_procgen_study, runs_in_procgen
 from tests.studies.test_study import folder, study_of
 
 assert folder is not None  # a fixture that tests below ask for by name
@@ -54,26 +53,23 @@ def test_the_search_over_mixing_schedules_in_the_gridworld_is_every_end_start_an
 
 
 def test_the_search_over_mixing_schedules_in_procgen_holds_the_papers():
-    runs = runs_in_procgen(read_procgen_study(SHIPPED / "procgen-mixing.toml"))
+    runs = runs_of(read_study(SHIPPED / "procgen-mixing.toml"))
     assert len(runs) == len({run.name for run in runs}) == 16 * 4 * 24
-    papers = [run for run in runs if run.config.strategy.eta.begins == 0.5]
+    papers = [run for run in runs if run.config.method.eta.begins == 0.5]
     assert len(papers) == 768
     assert {
-        (run.config.strategy.eta.end, run.config.strategy.secondary.temperature) for run in papers
+        (run.config.method.eta.end, run.config.method.secondary.temperature) for run in papers
     } == set(product(ENDS, TEMPERATURES))
-    shown = replace(papers[0].config.strategy, name="value-l1+mi")
-    assert shown == STRATEGIES["value-l1+mi"]  # the first of them is the one that the paper shows
-    assert papers[0].config.strategy.name == (
+    shown = replace(papers[0].config.method, name="value-l1+mi")
+    assert shown == METHODS["value-l1+mi"]  # the first of them is the one that the paper shows
+    assert papers[0].config.method.name == (
         "value-l1+mi eta.begins=0.5 eta.end=0.25 secondary.temperature=0.1"
     )
 
 
 @pytest.mark.parametrize("file", sorted(SHIPPED.glob("*.toml")), ids=lambda file: file.stem)
 def test_every_study_that_is_shipped_can_be_read(file):
-    if file.stem.startswith("procgen"):
-        assert runs_in_procgen(read_procgen_study(file))
-    else:
-        assert runs_of(read_study(file))
+    assert runs_of(read_study(file))
 
 
 def test_a_study_with_a_grid_is_run_shown_and_reported_with_its_settings(
@@ -92,14 +88,16 @@ def test_a_study_with_a_grid_is_run_shown_and_reported_with_its_settings(
     for line, job in zip(lines, (one, other), strict=True):
         evaluated = (job.run.path / "evaluation" / "test.csv").read_text().splitlines()
         solved = [int(row["solved"]) for row in csv.DictReader(evaluated)]
+        last = job.run.metrics()[-1]
         assert line == {
             "method": "plr",
             "method.staleness": str(job.run.config.method.staleness),
             "ppo.epochs": "1",
             "seed": "0",
-            "solved_rate/held_out": f"{job.run.metrics()[-1]['solved_rate/test']:.6f}",
             "solved_rate/test": f"{sum(solved) / len(solved):.6f}",
-            "seconds": f"{job.run.metrics()[-1]['seconds']:.1f}",
+            "solved_rate/held_out": f"{last['solved_rate/test']:.6f}",
+            **{name: f"{last[name]:.6f}" for name in MEASURED},
+            "seconds": f"{last['seconds']:.1f}",
         }
     table = (study.report / "tables" / "solved-rate.csv").read_text()
     for job in (one, other):

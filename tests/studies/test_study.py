@@ -162,6 +162,32 @@ def test_a_study_that_cannot_work_is_said(folder, text, error, message):
         read_study(folder / "missing.toml")
 
 
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ('"method.generator_settings.edits.num_edit" = [1]', "Did you mean 'num_edits'"),
+        ('"method.generator_settings.edit.num_edits" = [1]', "Did you mean 'edits'"),
+        ('"method.generator_settings.edits.num_edits" = ["few"]', "expected a whole number"),
+        ('"agent.encoder" = ["tile"]', "Did you mean 'tiles'"),
+        ('"method.primary.score" = ["value_l2"]', "Did you mean 'value_l1'"),
+    ],
+)
+def test_a_typo_that_only_the_task_can_see_stops_a_study_when_it_is_read(folder, grid, message):
+    with pytest.raises(ConfigError, match=message):
+        read_study(study_of(folder, "typo", f"{TINY}\n[grid]\n{grid}\n"))
+
+
+def test_a_task_in_a_file_is_looked_for_beside_the_study(folder, monkeypatch, tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "own_environment.py"
+    (folder / "mine.py").write_text(example.read_text())
+    file = study_of(folder, "own", TINY + 'task = "mine.py:corridor"\n')
+    monkeypatch.chdir(tmp_path)
+    study = read_study(file)
+    assert study.task.name == "corridor"
+    command = runs_of(study)[0].commands()[0]
+    assert command[command.index("--task") + 1] == f"{folder / 'mine.py'}:corridor"
+
+
 def test_runs_made_with_other_settings_are_not_taken_for_the_studys(whole, folder):
     longer = replace(whole, config=replace(whole.config, updates=24))
     with pytest.raises(ConfigError, match="other settings"):

@@ -1,7 +1,6 @@
 """First weights: orthogonal and Xavier-uniform matrices, zero biases."""
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 
@@ -9,15 +8,12 @@ def orthogonal(
     rows: int, columns: int, *, gain: float = 1.0, key: PRNGKeyArray
 ) -> Float[Array, "rows columns"]:
     """A matrix whose rows or columns, whichever are fewer, are orthogonal and of length `gain`."""
-    tall, wide = max(rows, columns), min(rows, columns)
-    q, r = jnp.linalg.qr(jax.random.normal(key, (tall, wide)))
-    q = q * jnp.sign(jnp.diagonal(r))[None, :]  # else the distribution would not be uniform
-    return gain * (q if rows >= columns else q.T)
+    return jax.nn.initializers.orthogonal(gain)(key, (rows, columns))
 
 
 def xavier_uniform(
     fan_in: int, fan_out: int, shape: tuple[int, ...], *, key: PRNGKeyArray
 ) -> Float[Array, "..."]:
-    """Uniform within ±√(6 / (fan_in + fan_out))."""
+    """Uniform within ±√(6 / (fan_in + fan_out)); JAX's own cannot be told fans."""
     bound = (6.0 / (fan_in + fan_out)) ** 0.5
     return jax.random.uniform(key, shape, minval=-bound, maxval=bound)

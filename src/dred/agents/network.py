@@ -20,6 +20,7 @@ from dred.agents.initialise import orthogonal
 from dred.agents.memory import MEMORIES, Cell
 from dred.agents.protocol import PolicyOutput
 from dred.config import AgentConfig
+from dred.errors import lookup
 
 
 class ActorCritic(eqx.Module):
@@ -33,6 +34,11 @@ class ActorCritic(eqx.Module):
     critic: Linear
 
     @property
+    def num_features(self) -> int:
+        """Return how many numbers the memory gives."""
+        return self.cell.size
+
+    @property
     def products(self) -> int:
         """Return the multiplications of a step."""
         heads = (self.actor_hidden, self.actor, self.critic_hidden, self.critic)
@@ -44,8 +50,16 @@ class ActorCritic(eqx.Module):
 
     def step(self, memory: Any, observation: Any) -> tuple[Any, PolicyOutput]:  # noqa: ANN401
         """Return the memory after one step of a batch of agents, and policy and value."""
-        memory, features = self.cell.step(memory, self.encoder(observation))
+        memory, features = self.perceive(memory, observation)
         return memory, self.heads(features)
+
+    def perceive(
+        self,
+        memory: Any,  # noqa: ANN401
+        observation: Any,  # noqa: ANN401
+    ) -> tuple[Any, Float[Array, "env feature"]]:
+        """Return the memory after one step of a batch of agents, and what it gives."""
+        return self.cell.step(memory, self.encoder(observation))
 
     def representation(
         self,
@@ -95,7 +109,7 @@ def new_agent(
     size = config.hidden_size
     return ActorCritic(
         encoder=encoder,
-        cell=MEMORIES[config.memory](encoder.size, size, key=keys[0]),
+        cell=lookup(MEMORIES, config.memory, what="memory")(encoder.size, size, key=keys[0]),
         actor_hidden=head(size, config.head_size, 2**0.5),
         actor=head(config.head_size, num_actions, 0.01),
         critic_hidden=head(size, config.head_size, 2**0.5),

@@ -8,6 +8,7 @@ be given as that of many agents for one step.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, cast
 
 import equinox as eqx
@@ -179,6 +180,7 @@ def loss_of(agent: Agent, some: Segments, config: PPOConfig) -> tuple[Float[Arra
     return total, losses
 
 
+@partial(jax.jit, static_argnames=("config", "optimiser", "mesh"))
 def learn(
     learner: Learner[AgentT],
     rollout: Rollout[Any],

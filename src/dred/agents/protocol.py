@@ -22,6 +22,14 @@ class Agent(Protocol):
         """Return what a batch of agents remembers before the first step: zeros."""
         ...
 
+    def perceive(self, memory: Any, observation: Any) -> tuple[Any, Array]:  # noqa: ANN401
+        """Return the memory after one step of a batch of agents, and its representation."""
+        ...
+
+    def heads(self, features: Float[Array, "*batch feature"]) -> PolicyOutput:
+        """Return policy and value from representations."""
+        ...
+
     def step(self, memory: Any, observation: Any) -> tuple[Any, PolicyOutput]:  # noqa: ANN401
         """Return the memory after one step of a batch of agents, and policy and value."""
         ...
@@ -45,6 +53,11 @@ class Agent(Protocol):
         memory: Any = None,  # noqa: ANN401
     ) -> PolicyOutput:
         """Return policy and value at all steps of a batch of agents; see `representation`."""
+        ...
+
+    @property
+    def num_features(self) -> int:
+        """Return how many numbers a representation has."""
         ...
 
     @property

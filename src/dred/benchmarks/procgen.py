@@ -9,21 +9,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt8
 
-from dred.agents.ppo import in_pieces
+from dred.agents.ppo import in_pieces, learn
 from dred.benchmarks.clock import medians
 from dred.benchmarks.show import print_table
+from dred.host import choose, rows
+from dred.presets import train_config
+from dred.registry import find_task
+from dred.task import RunContext
 from dred.tasks.procgen.convolution import convolve_plainly, pool_plainly
 from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
-from dred.tasks.procgen.play import choose, play
-from dred.tasks.procgen.presets import procgen_config
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 from dred.tasks.procgen.resnet import Convolution, ResNet, new_resnet
-from dred.tasks.procgen.state import new_setup, new_state
-from dred.tasks.procgen.update import draw_levels, draw_watched_levels, look_at, score_and_learn
+from dred.tasks.procgen.task import default_levels
+from dred.training.classify import classify
+from dred.training.on_host import rollout_in_simulator
+from dred.training.state import new_setup, new_state
+from dred.training.train import simulators_of
 
 GAME = "bigfish"
 ENVS, STEPS = 64, 64  # of the simulator, for its rate
 BATCH = 512  # images in a minibatch
-PARTS = ("playing", "learning", "watching", "guessing")
+PARTS = ("playing", "learning", "classifying")
 
 
 def features_plainly(
@@ -71,17 +77,17 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
     actions = random.integers(NUM_ACTIONS, size=(STEPS, ENVS))
     network = new_resnet(key=key)
     images = jnp.asarray(random.integers(256, size=(BATCH, 64, 64, 3)), jnp.uint8)
-    noise = jnp.zeros((ENVS, NUM_ACTIONS))
+    noise, nobody = jnp.zeros((ENVS, NUM_ACTIONS)), jnp.zeros(ENVS, jnp.bool_)
 
     def steps() -> None:
         for row in actions:
             envs.step(row, lambda slots: slots)
 
-    piece = procgen_config(GAME, "uniform", "paper").ppo.cpu_microbatch_size
+    piece = PROCGEN_BUDGETS["paper"].ppo.cpu_microbatch_size
     fast, plain = gradient_by(ResNet.features, piece), gradient_by(features_plainly, 0)
     calls: dict[str, Callable[[], Any]] = {
         "steps": steps,
-        "policy": lambda: choose(network, images[:ENVS], noise),
+        "policy": lambda: choose(network, None, images[:ENVS], nobody, noise),
         "learning": lambda: fast(network, images),
         "plain": lambda: plain(network, images),
     }
@@ -100,23 +106,27 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
 
 def parts_of_an_update(key: Array, *, repeats: int) -> dict[str, object]:
     """Seconds of each part of an update of the laptop preset, and its share."""
-    config = procgen_config(GAME, "value-l1", "laptop")
-    setup = new_setup(config)
-    state = new_state(setup, key=key)
-    envs = ProcgenLevels(GAME, config.ppo.num_envs)
-    envs.reset_to(np.arange(config.ppo.num_envs))
-    watched = ProcgenLevels(GAME, 2 * config.watch_envs)
-    watched.reset_to(np.arange(2 * config.watch_envs))
-    levels = np.asarray(draw_levels(state, setup, key=key))
-    others = np.asarray(draw_watched_levels(config, key=key))
-    network = state.learner.agent
-    played = play(network, envs, levels, key=key)
-    seen = play(network, watched, others, key=key, keep_images=False)
+    task = find_task(f"procgen/{GAME}")
+    config = train_config("value-l1+mi", "laptop", task.budgets)
+    setup = new_setup(config, task)
+    levels = default_levels()["train"].levels
+    state = new_state(setup, jax.tree.map(jnp.asarray, levels), key=key)
+    simulators = simulators_of(setup, (0,)) or {}
+    for slots in simulators.values():
+        slots.reset_to(rows(levels, np.arange(slots.num_envs)))
+    context = RunContext(levels, simulators=simulators)
+    played = rollout_in_simulator(state, context=context, setup=setup, key=key)
     calls: dict[str, Callable[[], Any]] = {
-        "playing": lambda: play(network, envs, levels, key=key),
-        "learning": lambda: score_and_learn(state, played, setup, key=key),
-        "watching": lambda: play(network, watched, others, key=key, keep_images=False),
-        "guessing": lambda: look_at(state, seen, setup, key=key),
+        "playing": lambda: rollout_in_simulator(state, context=context, setup=setup, key=key),
+        "learning": lambda: learn(
+            state.learner,
+            played.rollout,
+            played.advantage,
+            config.ppo,
+            setup.optimiser,
+            key=key,
+        ),
+        "classifying": lambda: classify(state, context=context, setup=setup, key=key),
     }
     seconds = medians(calls, repeats)
     total = sum(seconds.values())

@@ -126,7 +126,6 @@ class Demo:
         from dred.reports.content import compute
         from dred.reports.gather import gather
         from dred.reports.page import page_of
-        from dred.reports.story import story
 
         content = compute(gather([self.out / "run"]), seed=self.seed, episodes=3)
         pictures = {
@@ -134,8 +133,8 @@ class Demo:
             "Levels that the model makes on the way from one level to another, which stand at the "
             "ends of each row.": "interpolations.png",
         }
-        opening = story({words: (self.out / name).read_bytes() for words, name in pictures.items()})
-        write_text(self.out / "report.html", page_of(content, [], opening=opening))
+        story = {words: (self.out / name).read_bytes() for words, name in pictures.items()}
+        write_text(self.out / "report.html", page_of(content, [], story=story))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from dred.commands.options import Plugins
 from dred.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Evaluate:
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
+    plugins: Plugins = ()
+    """Plug-ins, if those that runs note are elsewhere now or have changed."""
     suite: tuple[Path, ...] = (Path("paper"),)
     """Sets of levels (.npz); or paper, for the levels trained on, 2048 held out, 448 edge cases and
     216 large ones."""
@@ -49,11 +52,13 @@ class Evaluate:
         """Evaluate policies; one CSV file per set (and update, over training), and a line each."""
         from dred.compute import keep_compiled_programs
         from dred.config import check_seed
+        from dred.plugins import load_plugins
         from dred.runs import open_run
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes (={self.episodes}) must be at least 1.")
         check_seed(self.seed)
+        load_plugins(self.plugins)
         keep_compiled_programs()
         run = open_run(self.path)
         sets = self._sets(run)

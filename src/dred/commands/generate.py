@@ -62,7 +62,7 @@ class Fit:
         import jax
 
         from dred.compute import keep_compiled_programs
-        from dred.reports.figures import fit_curves
+        from dred.tasks.gridworld.generators.vae.curves import fit_curves
         from dred.tasks.gridworld.generators.vae.fit import begin
         from dred.tasks.gridworld.generators.vae.fitted import load as load_generator
         from dred.tasks.gridworld.generators.vae.folder import FitFolder
@@ -189,7 +189,7 @@ def tell_search(folder: "FitFolder", found: "Sequence[dict[str, Any]]") -> None:
     """Print and write the candidates of a search, and how their bounds go with their levels."""
     from dred.files import write_text
     from dred.reports import sweep
-    from dred.reports.table import to_csv, to_markdown
+    from dred.reports.kit.table import to_csv, to_markdown
 
     for table in (sweep.candidate_table(found), sweep.relation_table(found)):
         write_text(folder.path / f"{table.name}.csv", to_csv(table))

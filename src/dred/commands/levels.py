@@ -1,4 +1,4 @@
-"""`dred levels make | furnish | info | check | show | import`."""
+"""`dred levels make | furnish | info | check | show | import`, and the verbs of `level_sets`."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from dred.commands.level_sets import Concatenate, Filter, Split
 from dred.commands.show import Show, check_at_least
 from dred.errors import ConfigError, DatasetError
 
@@ -292,4 +293,7 @@ VERBS = {
     "check": Check,
     "show": Show,
     "import": Import,
+    "split": Split,
+    "filter": Filter,
+    "concatenate": Concatenate,
 }

@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -10,3 +11,6 @@ Changes = Annotated[
     tyro.conf.arg(name="set", metavar="NAME=VALUE"),
 ]
 """Other settings to change: `--set a=1 b=2 --set c=3`."""
+
+Plugins = Annotated[tuple[Path, ...], tyro.conf.arg(name="plugin", metavar="FILE.py")]
+"""Files that register scores, generators, methods or tasks: `--plugin mine.py`."""

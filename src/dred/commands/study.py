@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from dred.commands.options import Plugins
 from dred.errors import ConfigError, DredError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class RunStudy:
     """Ray: processors for each job."""
     gpus: float = 0.0
     """Ray: accelerators for each job; a part of one is possible."""
+    plugins: Plugins = ()
+    """Files that register what the study names, besides those that it names itself."""
     seed: int = 0
     """Accepted for uniformity; the study names its seeds."""
 
@@ -47,12 +50,13 @@ class RunStudy:
         """Run it."""
         from dred.studies.jobs import preparations, runs_of
         from dred.studies.local import most_workers
-        from dred.studies.study import read_study
+        from dred.studies.study import read_study, write_methods
 
-        study = read_study(self.file)
+        study = read_study(self.file, plugins=self.plugins)
         runs = runs_of(study)
         for job in runs:
             job.check()
+        write_methods(study)
         first = preparations(study)
         failures = do_runs(
             study.path,
@@ -111,6 +115,8 @@ class StudyStatus:
     """The study."""
     watch: bool = False
     """Keep showing, until it is finished or you press Ctrl-C."""
+    plugins: Plugins = ()
+    """Files that register what the study names, besides those that it names itself."""
     seed: int = 0
     """Accepted for uniformity."""
 
@@ -124,7 +130,7 @@ class StudyStatus:
         from dred.studies.jobs import preparations, runs_of
         from dred.studies.study import read_study
 
-        study = read_study(self.file)
+        study = read_study(self.file, plugins=self.plugins)
         if not self.watch:
             Console().print(status_table(study))
             return
@@ -144,6 +150,8 @@ class StudyReport:
 
     file: File
     """The study."""
+    plugins: Plugins = ()
+    """Files that register what the study names, besides those that it names itself."""
     seed: int = 0
     """Decides the resamples of intervals."""
 
@@ -151,7 +159,7 @@ class StudyReport:
         """Write it."""
         from dred.studies.study import read_study
 
-        report_of(read_study(self.file), seed=self.seed)
+        report_of(read_study(self.file, plugins=self.plugins), seed=self.seed)
 
 
 def say(job: "Job", what: str) -> None:
@@ -180,13 +188,14 @@ def status_table(study: "Study") -> "Table":
 
     from dred.studies.jobs import preparations, runs_of
 
-    name = Column("job", overflow="fold")
-    table = Table(name, "state", "updates", "solved, train", "held out", title=str(study.path))
+    name, headline = Column("job", overflow="fold"), study.task.headline
+    words, form = {"solved_rate": ("solved", ".1%"), "return": ("return", ".2f")}[headline]
+    table = Table(name, "state", "updates", f"{words}, train", "held out", title=str(study.path))
     for job in preparations(study):
         table.add_row(job.name, job.state(), "", "", "")
     for job in runs_of(study):
         total = job.config.num_updates
-        table.add_row(*how_far(job, total, ("solved_rate/train", "solved_rate/test"), ".1%"))
+        table.add_row(*how_far(job, total, (f"{headline}/train", f"{headline}/test"), form))
     return table
 
 

@@ -1,15 +1,16 @@
 """`dred train` and `dred resume`."""
 
+import math
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dred.commands.options import Changes
+from dred.commands.config import assembled
+from dred.commands.options import Changes, Plugins
 from dred.errors import ConfigError
 from dred.progress import Advance
 
@@ -32,22 +33,26 @@ class Train:
       el-dred   the dataset, and more and more of small changes to it that teach something
       vae-dred  the dataset, and more and more of levels like it from a fitted generator
       resample-dred  the same with levels of the process that made the dataset: an upper bound
+    and, for Procgen, value-l1, mi, value-l1+uniform and value-l1+mi: the paper's section 3;
+    or a TOML file with a method of your own (docs/settings-and-plugins.md).
 
     For example:
       dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
       dred train vae-dred --levels train.npz --generator vae --out runs/vae-dred
       dred train accel --levels train.npz --out runs/accel --preset smoke --seeds 0 1 2
       dred train el-dred --levels train.npz --out runs/half --set method.eta.end=0.5
+      dred train value-l1 --task procgen/bigfish --out runs/fish
+      dred train mine.toml --levels train.npz --out runs/mine --config settings.toml
     """
 
     method: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="METHOD")]
     """How levels are chosen."""
-    levels: Path
-    """The dataset of levels (.npz)."""
     out: Path
     """The run folder to write. It must not exist yet."""
+    levels: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    """The dataset of levels (.npz); in Procgen also a range, 0-199, which is the default."""
     task: str = "gridworld"
-    """What kind of problem: gridworld, or one of your own, as FILE.py:NAME."""
+    """What kind of problem: gridworld, procgen/GAME, or one of your own, as FILE.py:NAME."""
     generator: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """A generator fitted to these levels with `dred fit`, for vae-dred."""
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
@@ -55,6 +60,8 @@ class Train:
     preset: str = "laptop"
     """How much: paper (the paper's own, half a day), laptop (some five minutes on two cores), demo
     (a minute) or smoke (to see that it works); example for the levels of docs/overfitting.md."""
+    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE.toml")] = None
+    """Settings that differ from the preset's, as `dred config` prints them."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Updates, instead of the preset's number."""
     changes: Changes = ()
@@ -71,39 +78,51 @@ class Train:
     devices: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Devices over which the agents are spread: cores of a CPU, or accelerators; 0 for all, as in
     the presets laptop and demo."""
+    plugins: Plugins = ()
+    """Files that register scores, generators, methods or tasks of your own."""
     track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
 
     def run(self) -> None:
         """Train from the beginning."""
-        from dred.presets import train_config
-        from dred.registry import find_task
-        from dred.studies.grid import from_words, with_variant
         from dred.training.begin import Inputs, begin_run, spread_out
 
-        task = find_task(self.task)
-        config = train_config(self.method, self.preset, task.budgets)
-        if self.drift_lowers_eta and not self.drift_limit:
-            raise ConfigError("--drift-lowers-eta needs a --drift-limit.")
-        config = replace(
-            config,
-            num_updates=config.num_updates if self.updates is None else self.updates,
-            drift_limit=self.drift_limit,
-            drift_lowers_eta=self.drift_lowers_eta,
+        task, made = assembled(
+            self.method,
+            task=self.task,
+            preset=self.preset,
+            config=self.config,
+            changes=self.changes,
+            plugins=self.plugins,
+            options=self._options(),
         )
-        config = with_variant(config, from_words(chain(*self.changes)), where="--set")
-        config = spread_out(config, config.devices if self.devices is None else self.devices)
+        config = made.config
         run = begin_run(
             self.out,
-            config,
+            spread_out(config, config.devices if self.devices is None else self.devices),
             Inputs(self.levels, self.held_out, self.generator),
             task=task,
             task_name=self.task,
             seeds=self.seeds or (self.seed,),
             command=sys.argv,
             track=self.track,
+            preset=self.preset,
+            changes=made.changes,
         )
+        if made.changes:
+            print(made.words(), flush=True)
         carry_on(run)
+
+    def _options(self) -> dict[str, object]:
+        """Return the settings that have an option of their own, where it was given."""
+        if self.drift_lowers_eta and not self.drift_limit:
+            raise ConfigError("--drift-lowers-eta needs a --drift-limit.")
+        given: dict[str, object] = {}
+        if self.updates is not None:
+            given["num_updates"] = self.updates
+        if self.drift_limit:
+            given |= {"drift_limit": self.drift_limit, "drift_lowers_eta": self.drift_lowers_eta}
+        return given
 
 
 @dataclass(frozen=True)
@@ -116,13 +135,17 @@ class Resume:
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
+    plugins: Plugins = ()
+    """Plug-ins, if those that the run notes are elsewhere now or have changed."""
     seed: int = 0
     """Accepted for uniformity; the run has its own."""
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
+        from dred.plugins import load_plugins
         from dred.runs import open_run
 
+        load_plugins(self.plugins)
         carry_on(open_run(self.path))
 
 
@@ -132,6 +155,13 @@ def carry_on(run: "RunFolder") -> None:
     from dred.training.begin import train_run
 
     total = run.config.num_updates
+    is_share = run.task.headline == "solved_rate"
+
+    def words(value: float) -> str:
+        if math.isnan(value):
+            return "no episode ended"
+        return f"{value:.1%} solved" if is_share else f"return {value:.2f}"
+
     with ExitStack() as stack:
         done = total
         advance: Advance = lambda amount, note="": None  # noqa: E731  (until there is a bar)
@@ -146,13 +176,12 @@ def carry_on(run: "RunFolder") -> None:
         def tell(now: "Progress") -> None:
             nonlocal done
             rate = f"{now.transitions_per_second:,.0f} steps/s"
-            advance(now.num_updates - done, note=f"{now.solved_rate:.0%} solved, {rate}")
+            advance(now.num_updates - done, note=f"{words(now.replay)} in replayed levels, {rate}")
             done = now.num_updates
-            tested = now.test_solved_rate
-            if tested is not None or done == total:
-                held_out = "" if tested is None else f"{tested:.1%} held out, "
+            if now.test is not None or done == total:
+                held_out = "" if now.test is None else f"{words(now.test)} held out, "
                 print(
-                    f"update {done}: {now.solved_rate:.1%} solved in training, {held_out}{rate}",
+                    f"update {done}: {words(now.replay)} in replayed levels, {held_out}{rate}",
                     flush=True,
                 )
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import stdtr
-from scipy.stats import kendalltau
+from scipy.stats import beta, kendalltau, pearsonr
 
 FEWEST_POINTS = 3  # two points are always on a line
 
@@ -39,22 +38,25 @@ def correlate(x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"]) ->
 def pearson(
     x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"], *, freedom: int
 ) -> tuple[float, float]:
-    """The correlation of centred values and its p-value by Student's t; NaN if one is constant."""
-    long_x, long_y = float(np.linalg.norm(x)), float(np.linalg.norm(y))
-    if freedom < 1 or long_x == 0.0 or long_y == 0.0:
+    """Return the correlation of centred values and its p-value; NaN if one is constant.
+
+    With so many degrees of freedom, r of unrelated values is distributed as a beta variable on
+    −1 to 1. SciPy takes them from the number of points, but group means may take some more.
+    """
+    if freedom < 1 or not x.any() or not y.any():
         return math.nan, math.nan
-    r = float((x / long_x) @ (y / long_y))
+    r = float(np.asarray(pearsonr(x, y))[0])
     if 1.0 - abs(r) < 1e-14:  # a line, but for rounding
         return math.copysign(1.0, r), 0.0
-    return r, float(2 * stdtr(freedom, -abs(r) * math.sqrt(freedom / (1.0 - r * r))))
+    return r, float(2 * beta.sf(abs(r), freedom / 2, freedom / 2, loc=-1, scale=2))
 
 
 def centred(values: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:
-    """Distances to the mean; exactly 0 if all values are equal, where rounding hurts."""
+    """Return distances to the mean; exactly 0 if all values are equal, where rounding hurts."""
     offsets = values - values[0]
     return offsets - offsets.mean()
 
 
 def is_constant(values: Float[np.ndarray, " point"]) -> bool:
-    """Whether all values are equal."""
+    """Return whether all values are equal."""
     return bool((values == values[0]).all())

@@ -5,12 +5,14 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.episodes import Start, begin, where
 from dred.agents.protocol import Agent
 from dred.environment import Environment
+from dred.host import HostEnvironment, play_each
 
 
 class Episodes(eqx.Module):
@@ -78,4 +80,21 @@ def evaluate(
     return Episodes(end.returned, end.steps)
 
 
-evaluate_compiled = eqx.filter_jit(evaluate)
+_evaluate_in_one_program = eqx.filter_jit(evaluate)
+
+
+def evaluate_compiled(
+    agent: Agent,
+    environment: Environment[Any, Any, Any, Any] | HostEnvironment,
+    world: Any,  # noqa: ANN401  (any environment's)
+    levels: Int[Array, " level"],
+    *,
+    key: PRNGKeyArray,
+    greedy: bool = False,
+) -> Episodes:
+    """Evaluate in one compiled program, or in a simulator on the host."""
+    if not isinstance(environment, HostEnvironment):
+        return _evaluate_in_one_program(agent, environment, world, levels, key=key, greedy=greedy)
+    found = play_each(agent, environment, world, np.asarray(levels), key=key, greedy=greedy)
+    returned = jnp.asarray(found.returned, jnp.float32)
+    return Episodes(returned, jnp.asarray(found.steps, jnp.int32))

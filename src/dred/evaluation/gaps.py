@@ -16,6 +16,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred.agents.episodes import Start, same_level
@@ -24,6 +25,7 @@ from dred.agents.protocol import Agent
 from dred.agents.rollout import roll_out
 from dred.config import ProbeConfig
 from dred.environment import Environment
+from dred.host import SIDE_BY_SIDE, HostEnvironment, new_ongoing, roll_out_on_host, rows
 
 
 def gen_gap(train: Float[Array, "*level"], test: Float[Array, "*other"]) -> Float[Array, ""]:
@@ -101,4 +103,56 @@ def examples(
     return Examples(some.reshape(-1, some.shape[-1]), place.reshape(-1))
 
 
-level_information_compiled = eqx.filter_jit(level_information)
+_in_one_program = eqx.filter_jit(level_information)
+_information = eqx.filter_jit(information)
+
+
+def level_information_compiled(
+    agent: Agent,
+    environment: Environment[Any, Any, Any, Any] | HostEnvironment,
+    world: Any,  # noqa: ANN401  (any environment's)
+    levels: Int[Array, " level"],
+    config: ProbeConfig,
+    *,
+    key: PRNGKeyArray,
+) -> Information:
+    """Measure I(L; b) in one compiled program, or with episodes in a simulator on the host."""
+    if not isinstance(environment, HostEnvironment):
+        return _in_one_program(agent, environment, world, levels, config, key=key)
+    *keys, key_fit = jax.random.split(key, 4)
+    fit, choose, judge = (
+        examples_on_host(agent, environment, world, levels, config, key=key) for key in keys
+    )
+    return _information(fit, choose, judge, levels.shape[0], config, key=key_fit)
+
+
+def examples_on_host(
+    agent: Agent,
+    environment: HostEnvironment,
+    world: Any,  # noqa: ANN401  (its levels)
+    levels: Int[Array, " level"],
+    config: ProbeConfig,
+    *,
+    key: PRNGKeyArray,
+) -> Examples:
+    """Representations from each level, as `examples` gives them, some levels at a time."""
+    num_levels = levels.shape[0]
+    found: list[Examples] = []
+    for begin in range(0, num_levels, SIDE_BY_SIDE):
+        some = np.asarray(levels[begin : begin + SIDE_BY_SIDE])
+        slots = environment.open(len(some))
+        slots.reset_to(rows(world, some))
+        again = np.broadcast_to(some, (config.length, len(some)))
+        played = roll_out_on_host(
+            agent,
+            slots,
+            world,
+            new_ongoing(agent, jnp.asarray(some)),
+            again,
+            keep_observations=False,
+            key=jax.random.fold_in(key, begin),
+        )
+        features = played.features[:: config.stride]
+        place = jnp.broadcast_to(begin + jnp.arange(len(some)), features.shape[:2])
+        found.append(Examples(features.reshape(-1, features.shape[-1]), place.reshape(-1)))
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *found)

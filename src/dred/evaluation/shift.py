@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import rel_entr
 
 if TYPE_CHECKING:
     from dred.task import Levels, Task
@@ -20,14 +21,12 @@ def jensen_shannon(p: Float[np.ndarray, "*any"], q: Float[np.ndarray, "*any"]) -
     """Return the Jensen–Shannon divergence of two distributions, in bits.
 
     JSD(p, q) = ½ KL(p ‖ m) + ½ KL(q ‖ m),   m = (p + q) / 2
+
+    SciPy's `jensenshannon` is the square root, which is NaN if rounding makes it negative.
     """
     middle = (p + q) / 2
-
-    def to_middle(part: Float[np.ndarray, "*any"]) -> float:
-        there = part > 0
-        return float(np.sum(part[there] * np.log2(part[there] / middle[there])))
-
-    return min(1.0, max(0.0, 0.5 * to_middle(p) + 0.5 * to_middle(q)))
+    nats = (rel_entr(p, middle) + rel_entr(q, middle)).sum() / 2
+    return float(np.clip(nats / np.log(2), 0.0, 1.0))
 
 
 def shift_from(

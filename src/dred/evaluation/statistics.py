@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
-from scipy.special import stdtr
-from scipy.stats import trim_mean
+from scipy.stats import trim_mean, ttest_ind_from_stats
 
 from dred.errors import ConfigError, DatasetError
 
 Statistic = Callable[..., Float[np.ndarray, "*resample"]]
 CONFIDENCES = (0.95, 0.99)
 REPEATS = 10_000
+FEWEST_RUNS = 3  # of a method whose mean is tested against another's
 ENTRIES_AT_ONCE = 2**21  # resampled scores in memory together; does not change any result
 
 
@@ -53,7 +53,7 @@ class Summary(NamedTuple):
 
 
 def mean(scores: Float[np.ndarray, "*resample run level"]) -> Float[np.ndarray, "*resample"]:
-    """The mean of all scores."""
+    """Return the mean of all scores."""
     check(scores)
     return np.asarray(scores.mean(axis=(-2, -1), dtype=np.float64))
 
@@ -61,7 +61,7 @@ def mean(scores: Float[np.ndarray, "*resample run level"]) -> Float[np.ndarray, 
 def interquartile_mean(
     scores: Float[np.ndarray, "*resample run level"],
 ) -> Float[np.ndarray, "*resample"]:
-    """The mean of the middle half of all scores, over runs and levels together.
+    """Return the mean of the middle half of all scores, over runs and levels together.
 
     Of n scores the ⌊n / 4⌋ lowest and as many of the highest are left out.
     """
@@ -74,7 +74,7 @@ def optimality_gap(
     scores: Float[np.ndarray, "*resample run level"],
     best: Float[np.ndarray, " known_level"] | float = 1.0,
 ) -> Float[np.ndarray, "*resample"]:
-    """How far scores are from the best possible, on average: mean of max(best − score, 0).
+    """Return how far scores are from the best possible, on average: mean of max(best − score, 0).
 
     `best` is the optimal return of each level, or one threshold γ for all of them.
     """
@@ -92,7 +92,7 @@ def optimality_gap(
 def solved_rate(
     solved: Bool[np.ndarray, "*resample run level"] | Float[np.ndarray, "*resample run level"],
 ) -> Float[np.ndarray, "*resample"]:
-    """The share of episodes that were solved; an entry may itself be a share of several."""
+    """Return the share of episodes that were solved; an entry may itself be a share of several."""
     check(solved, "solved")
     if solved.min() < 0 or solved.max() > 1:
         raise DatasetError(
@@ -105,7 +105,7 @@ def solved_rate(
 def conditional_value_at_risk(
     scores: Float[np.ndarray, "*resample run level"], share: float = 0.1
 ) -> Float[np.ndarray, "*resample"]:
-    """The mean score in the worst levels, where worst is judged by the mean over runs.
+    """Return the mean score in the worst levels, where worst is judged by the mean over runs.
 
     Worst are the ⌊share · levels + ½⌋ levels with the lowest means: the nearest whole number, a
     half rounded up, and at least one. As the same runs choose the levels and judge them, chance
@@ -127,7 +127,7 @@ def probability_of_improvement(
     x: Float[np.ndarray, "*resample run level"],
     y: Float[np.ndarray, "*resample other_run other_level"],
 ) -> Float[np.ndarray, "*resample"]:
-    """How likely a run of X beats a run of Y in a level, on average over levels.
+    """Return how likely a run of X beats a run of Y in a level, on average over levels.
 
         P(X > Y) = mean over levels of U / (n · m),   U = pairs that X wins + ½ pairs that tie
 
@@ -161,7 +161,7 @@ def one_by_one(statistic: Callable[..., float | Float[np.ndarray, ""]]) -> Stati
 def by_run(
     statistic: Statistic, scores: Shaped[np.ndarray, "run level"]
 ) -> Float[np.ndarray, " run"]:
-    """What each run alone gives: the numbers whose spread tables report and `welch` compares."""
+    """Return what each run alone gives: what tables report the spread of and `welch` compares."""
     return statistic(scores[:, None, :])
 
 
@@ -173,7 +173,7 @@ def stratified_bootstrap(
     seed: int = 0,
     whole_runs: bool = False,
 ) -> dict[float, Interval]:
-    """Where the statistic would fall with other runs: percentile intervals, by confidence.
+    """Return where the statistic would fall with other runs: percentile intervals, by confidence.
 
     Runs are drawn with replacement, for each level anew; as if each entry came from a training of
     its own. If one agent played all levels of a row, its luck is shared by them, and intervals are
@@ -193,7 +193,7 @@ def bootstrap_values(
     seed: int = 0,
     whole_runs: bool = False,
 ) -> Float[np.ndarray, "statistic repeat"]:
-    """Each statistic of the same `repeats` resamples.
+    """Return each statistic of the same `repeats` resamples.
 
     The k-th matrix, counted from 0, is drawn with NumPy's default generator for [seed, k]: a run
     for each repeat, row and level, in this order; with `whole_runs`, for each repeat and row.
@@ -219,7 +219,7 @@ def bootstrap_values(
 
 
 def welch(x: Float[np.ndarray, " run"], y: Float[np.ndarray, " other_run"]) -> float:
-    """How likely means differ this much by chance: the two-sided p-value of Welch's t-test.
+    """Return how likely means differ this much by chance: the two-sided p-value of Welch's t-test.
 
     NaN with fewer than two runs on either side. If neither side varies, 1 for equal means and 0
     for different ones.
@@ -228,15 +228,29 @@ def welch(x: Float[np.ndarray, " run"], y: Float[np.ndarray, " other_run"]) -> f
     check(y[:, None], "y")
     if min(len(x), len(y)) < 2:
         return float("nan")
-    mean_x, variance_x = _mean_and_variance(x)
-    mean_y, variance_y = _mean_and_variance(y)
-    error_x, error_y = variance_x / len(x), variance_y / len(y)  # squared standard errors
-    error = error_x + error_y
-    if error == 0.0:
+    (mean_x, variance_x), (mean_y, variance_y) = _mean_and_variance(x), _mean_and_variance(y)
+    if variance_x == variance_y == 0.0:
         return 1.0 if mean_x == mean_y else 0.0
-    part_x, part_y = error_x / error, error_y / error
-    freedom = 1.0 / (part_x**2 / (len(x) - 1) + part_y**2 / (len(y) - 1))
-    return float(2.0 * stdtr(freedom, -abs(mean_x - mean_y) / error**0.5))
+    scale = max(variance_x, variance_y) ** 0.5  # the test has no units, but its squares overflow
+    ours = (mean_x - mean_y) / scale, variance_x**0.5 / scale, len(x)
+    theirs = 0.0, variance_y**0.5 / scale, len(y)
+    return float(np.asarray(ttest_ind_from_stats(*ours, *theirs, equal_var=False))[1])
+
+
+def compare(
+    groups: Mapping[str, Float[np.ndarray, "_"]], *, higher_is_better: bool = True
+) -> tuple[frozenset[str], bool]:
+    """Return the methods to print bold (`not_worse_than_best`), and whether that was tested.
+
+    It cannot be, and none is bold, with a single method, nor if some method has fewer than three
+    runs or runs that do not vary.
+    """
+    is_tested = len(groups) > 1 and all(
+        len(runs) >= FEWEST_RUNS and bool((runs != runs[0]).any()) for runs in groups.values()
+    )
+    if not is_tested:
+        return frozenset(), False
+    return not_worse_than_best(groups, higher_is_better=higher_is_better, none_if_all=True), True
 
 
 def not_worse_than_best(
@@ -246,7 +260,7 @@ def not_worse_than_best(
     higher_is_better: bool = True,
     none_if_all: bool = False,
 ) -> frozenset[str]:
-    """The method with the best mean, and those that do not differ from it significantly.
+    """Return the method with the best mean, and those that do not differ from it significantly.
 
     A method differs if Welch's test gives p < `level`; tests are not corrected for their number.
     One that cannot be tested, for want of runs, does not differ. The paper prints these methods
@@ -277,7 +291,7 @@ def summarise(
     seed: int = 0,
     whole_runs: bool = False,
 ) -> Summary:
-    """All aggregates of one method, with intervals from one set of resamples.
+    """Return all aggregates of one method, with intervals from one set of resamples.
 
     `best` is as in `optimality_gap`, `share` as in `conditional_value_at_risk`, and the rest as in
     `stratified_bootstrap`.
@@ -294,7 +308,7 @@ def summarise(
         return [
             Estimate(
                 float(statistic(matrix)),
-                _deviation(by_run(statistic, matrix)),
+                deviation(by_run(statistic, matrix)),
                 _intervals(values, confidences, known=_have_spread(matrix)),
             )
             for statistic, values in zip(chosen, rows, strict=True)
@@ -333,7 +347,7 @@ def _resampled(
     generator: np.random.Generator,
     whole_runs: bool,
 ) -> Shaped[np.ndarray, "{count} run level"]:
-    """Matrices whose entries are drawn from the same column, or whose rows from all rows."""
+    """Return matrices whose entries are drawn from the same column, or whose rows from all rows."""
     runs, levels = matrix.shape
     drawn = generator.integers(runs, size=(count, runs, 1 if whole_runs else levels))
     return matrix[drawn, np.arange(levels)]
@@ -342,7 +356,7 @@ def _resampled(
 def _one_each(
     statistic: Statistic, stacks: Sequence[Shaped[np.ndarray, "_ _ _"]], count: int
 ) -> Float[np.ndarray, " {count}"]:
-    """The statistic of each resample; stops if it gives anything but a number for each."""
+    """Return the statistic of each resample; stops if it gives anything but a number for each."""
     values = statistic(*stacks)
     if np.shape(values) != (count,):
         raise ConfigError(
@@ -356,7 +370,7 @@ def _one_each(
 def _intervals(
     values: Float[np.ndarray, " repeat"], confidences: Sequence[float], *, known: bool
 ) -> dict[float, Interval]:
-    """The middle part of these values, for each confidence; NaN if it is not known."""
+    """Return the middle part of these values, for each confidence; NaN if it is not known."""
     if not all(0.0 < confidence < 1.0 for confidence in confidences):
         raise ConfigError(
             f"confidences must lie between 0 and 1, as 0.95 does; found {list(confidences)}."
@@ -372,17 +386,17 @@ def _intervals(
 
 
 def _have_spread(*matrices: Shaped[np.ndarray, "_ _"]) -> bool:
-    """Whether there is more than one run of each."""
+    """Return whether there is more than one run of each."""
     return all(len(matrix) > 1 for matrix in matrices)
 
 
 def _mean_and_variance(values: Float[np.ndarray, " run"]) -> tuple[float, float]:
-    """The mean, and the variance (n − 1); exact if all values are equal, where rounding hurts."""
+    """Return the mean and the variance (n − 1), exactly if all values are equal."""
     offsets = values.astype(np.float64) - values[0]
     variance = float(offsets.var(ddof=1)) if len(values) > 1 else float("nan")
     return float(values[0]) + float(offsets.mean()), variance
 
 
-def _deviation(values: Float[np.ndarray, " run"]) -> float:
-    """The standard deviation (n − 1) of these values; NaN for one."""
-    return _mean_and_variance(values)[1] ** 0.5
+def deviation(values: Float[np.ndarray, " run"]) -> float:
+    """Return the standard deviation (n − 1) of these values; NaN for fewer than two."""
+    return _mean_and_variance(values)[1] ** 0.5 if len(values) > 1 else float("nan")

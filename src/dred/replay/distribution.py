@@ -109,7 +109,11 @@ def probabilities(
         total = capped(total, method.largest_share)
     nobody = ~known.any()
     spread = normalise(jnp.zeros_like(total), buffer.is_used | ~buffer.is_used.any())
-    return jnp.where(nobody, spread, total)
+    total = jnp.where(nobody, spread, total)
+    if method.unseen_first:
+        unseen = buffer.from_dataset & ~buffer.is_scored
+        total = jnp.where(unseen.any(), normalise(jnp.zeros_like(total), unseen), total)
+    return total
 
 
 def capped(probability: Float[Array, " slot"], most: float) -> Float[Array, " slot"]:

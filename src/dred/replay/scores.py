@@ -13,7 +13,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from dred.agents.rollout import Rollout
-from dred.config import MethodConfig
 from dred.replay.buffer import Buffer, rescore
 
 Steps = Float[Array, "time env"]
@@ -160,11 +159,6 @@ def record(
         best=results.best,
         smoothing=smoothing,
     )
-
-
-def scores_of(method: MethodConfig) -> tuple[str, str]:
-    """The names of the two scores; the second is the first if there is no second term."""
-    return method.primary.score, (method.secondary or method.primary).score
 
 
 def cumulative_max(index: Int[Array, "time env"]) -> Int[Array, "time env"]:

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.stats import rankdata
 
 from dred.evaluation.correlations import Correlation, centred, correlate, pearson
-from dred.reports.table import NOTHING, Cell
+from dred.reports.kit.table import NOTHING, Cell
 
 
 class Points(NamedTuple):
@@ -19,7 +20,7 @@ class Points(NamedTuple):
 
 
 def correlation(points: Points) -> Correlation:
-    """Pearson's and Kendall's correlation, over all points and within groups.
+    """Return Pearson's and Kendall's correlation, over all points and within groups.
 
     p-values are two-sided and take points for independent of each other.
     """
@@ -43,14 +44,19 @@ def _within_groups(points: Points) -> tuple[float, float]:
 
 
 def coefficient(value: float, p: float) -> Cell:
-    """A correlation with its p-value in small print."""
+    """Return a correlation with its p-value in small print."""
     if math.isnan(value):
         return Cell(NOTHING)
     return Cell(f"{value + 0.0:.2f}", "" if math.isnan(p) else f"p = {p:.2g}")
 
 
 def in_words(found: Correlation) -> str:
-    """Both correlations in words, if there are any."""
+    """Return both correlations in words, if there are any."""
     if math.isnan(found.pearson):
         return ""
     return f"Pearson {found.pearson:.2f}, Kendall {found.kendall:.2f}"
+
+
+def places(values: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:
+    """Return ranks from 1, the lowest first; values that differ by rounding alone are equal."""
+    return np.asarray(rankdata(np.round(values, 12)), np.float64)

@@ -5,17 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from dred.reports.gather import Material, Method, Training
-
-
-class Curve(NamedTuple):
-    """A metric of one method over training."""
-
-    updates: Int[np.ndarray, " point"]
-    mean: Float[np.ndarray, " point"]
-    error: Float[np.ndarray, " point"] | None  # standard error; None for a single seed
+from dred.reports.kit.chart import Curve
+from dred.reports.material import Material, Method, Training
 
 
 class Found(NamedTuple):
@@ -26,7 +19,7 @@ class Found(NamedTuple):
 
 
 def read(training: Training, metric: str) -> Found:
-    """A metric of one seed, without what is not a number."""
+    """Return a metric of one seed, without what is not a number."""
     values: dict[int, float] = {}
     broken = 0
     for row in training.metrics:
@@ -41,12 +34,12 @@ def read(training: Training, metric: str) -> Found:
 
 
 def curve(method: Method, metric: str) -> Curve | None:
-    """The mean over seeds, at updates where all have the metric; None if there are none."""
+    """Return the mean over seeds, at updates where all have the metric; None if there are none."""
     return mean_over_seeds([read(training, metric).values for training in method.trainings])
 
 
 def mean_over_seeds(seeds: Sequence[Mapping[int, float]]) -> Curve | None:
-    """The mean of values by update, at updates that all seeds have; None if there are none."""
+    """Return the mean of values at the updates that all seeds have; None if there are none."""
     common = sorted(set[int].intersection(*(set(seed) for seed in seeds)))
     if not common:
         return None
@@ -56,13 +49,13 @@ def mean_over_seeds(seeds: Sequence[Mapping[int, float]]) -> Curve | None:
 
 
 def at_the_end(method: Method, metric: str) -> Float[np.ndarray, " run"]:
-    """The last value of each seed that has one."""
+    """Return the last value of each seed that has one."""
     seeds = [read(training, metric).values for training in method.trainings]
     return np.array([seed[max(seed)] for seed in seeds if seed], np.float64)
 
 
 def complaints(material: Material, metrics: Iterable[str]) -> list[str]:
-    """Which of these metrics are missing or not numbers, and in which methods."""
+    """Return which of these metrics are missing or not numbers, and in which methods."""
     notes: list[str] = []
     missing: dict[str, list[str]] = {}  # metrics by the methods that lack them
     for metric in metrics:

@@ -13,7 +13,9 @@ from dred.agents.categorical import gumbel_noise, sample
 from dred.agents.episodes import Start, begin
 from dred.agents.protocol import Agent
 from dred.environment import Environment
-from dred.reports.pictures import SIDE, gif_of, png_of
+from dred.host import HostEnvironment
+from dred.reports.kit.pictures import gif_of, png_of
+from dred.reports.pictures import SIDE
 from dred.task import LevelSet, Task
 
 MOST_FRAMES = 120
@@ -31,7 +33,7 @@ class Episode(NamedTuple):
 
 
 def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
-    """Levels in which agents differ most: about half of the runs solve them.
+    """Return levels in which agents differ most: about half of the runs solve them.
 
     If every level is either always or never solved, of both kinds in turn.
     """
@@ -46,14 +48,14 @@ def telling_levels(rate: Float[np.ndarray, " level"], count: int) -> list[int]:
 def play_levels(
     agent: Agent, levels: LevelSet, numbers: Sequence[int], task: Task, *, seed: int = 0
 ) -> list[Episode]:
-    """One episode in each of these levels; none if the task has no pictures."""
-    pictures = task.pictures
-    if pictures is None:
+    """One episode in each of these levels; none if the task has no pictures of states."""
+    pictures, environment = task.pictures, task.environment
+    if pictures is None or isinstance(environment, HostEnvironment):
         return []
     chosen = levels[list(numbers)]
-    world = task.environment.prepare(chosen.levels)
+    world = environment.prepare(chosen.levels)
     key = jax.random.key(seed)
-    recorded = record(agent, task.environment, world, len(numbers), MOST_FRAMES, key=key)
+    recorded = record(agent, environment, world, len(numbers), MOST_FRAMES, key=key)
     played, solved = jax.device_get((recorded, task.is_solved(recorded.returned)))
     episodes: list[Episode] = []
     for place, number in enumerate(numbers):

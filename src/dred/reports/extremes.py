@@ -1,12 +1,15 @@
 """The levels in which agents do best and worst."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from dred.reports.gather import Material, Method, Suite
-from dred.reports.table import NOTHING, Cell, Table, number
+from dred.reports.kit.drawing import Drawing
+from dred.reports.kit.pictures import Picture
+from dred.reports.kit.sheet import sheet
+from dred.reports.kit.table import NOTHING, Cell, Table, number
+from dred.reports.material import Material, Method, Suite
 
 
 class Extreme(NamedTuple):
@@ -23,7 +26,7 @@ class Extreme(NamedTuple):
 
 
 def extremes_of(material: Material, *, most: int = 6) -> list[Extreme]:
-    """The worst and best levels of each method on each suite."""
+    """Return the worst and best levels of each method on each suite."""
     return [
         one
         for suite in material.suites
@@ -33,7 +36,7 @@ def extremes_of(material: Material, *, most: int = 6) -> list[Extreme]:
 
 
 def ends_of(method: Method, suite: Suite, most: int) -> list[Extreme]:
-    """Levels by what was missing to their optimal return, or by return if that is not known.
+    """Return levels by what was missing to their optimal return, or by return if that is not known.
 
     So of levels that were never solved, the easiest are the worst. Ties are in order of number.
     """
@@ -64,7 +67,7 @@ def ends_of(method: Method, suite: Suite, most: int) -> list[Extreme]:
 
 
 def extremes_table(extremes: Iterable[Extreme], suite: str) -> Table:
-    """The best and worst levels of one suite."""
+    """Return the best and worst levels of one suite."""
     mine = [one for one in extremes if one.suite == suite]
     return Table(
         f"levels-{suite}",
@@ -86,3 +89,22 @@ def extremes_table(extremes: Iterable[Extreme], suite: str) -> Table:
         tuple(tuple(one[1:]) for one in mine),
         "Means over seeds. Chosen and judged by the same episodes, so chance has a part in them.",
     )
+
+
+def extremes_sheet(
+    suite: str, extremes: Sequence[Extreme], pictures: Mapping[tuple[str, int], bytes]
+) -> Drawing:
+    """Return the worst and best levels of each method, as a file."""
+    rows: dict[str, list[Picture]] = {}
+    for one in extremes:
+        if one.suite == suite:
+            row = rows.setdefault(f"{one.method}: {one.kind} levels of {suite}", [])
+            row.append(level_caption(one, pictures[suite, one.level]))
+    return Drawing(f"levels-{suite}", f"Worst and best levels of {suite}.", sheet([*rows.items()]))
+
+
+def level_caption(one: Extreme, png: bytes) -> Picture:
+    """Return a level of a suite with how agents did in it."""
+    possible = "" if np.isnan(one.optimal) else f" of {one.optimal:.2f}"
+    lines = (f"solved {100 * one.solved:.0f}\u00a0%", f"return {one.returned:.2f}{possible}")
+    return Picture(png, f"Level {one.level}", lines)

@@ -7,27 +7,34 @@ only where the suites are not there, and is called live.
 
 from dataclasses import replace
 
-from dred.reports.gather import Material, Method
+from dred.metrics import in_section
+from dred.reports.at_end import Evaluated, at_end
+from dred.reports.kit.table import Table
+from dred.reports.material import Material, Method
 from dred.reports.paper import paper_note
 from dred.reports.results import Results
-from dred.reports.table import Table
-from dred.reports.tables import GAPS, Evaluated, at_end, levels_of
+from dred.reports.tables import levels_of
 
 GEN_GAP = "gen_gap"
 
 
 def gaps_table(material: Material, results: Results) -> Table:
-    """GenGap, ShiftGap, shift and information at the end of training."""
+    """Return GenGap, ShiftGap, shift and information at the end of training."""
     full = evaluated_gaps(material, results)
-    origin = "whole suites, train − test" if full else "live"
-    wanted = [row._replace(origin=origin) if row.metric == GEN_GAP else row for row in GAPS]
-    table = at_end(material, "gaps", "Generalisation and shift", wanted, full)
+    table = at_end(
+        material,
+        "gaps",
+        "Generalisation and shift",
+        in_section("gaps", material.task.features),
+        evaluated=full,
+        origins={GEN_GAP: "whole suites, train − test" if full else "live"},
+    )
     theirs = paper_note({k: n for k, n in levels_of(material).items() if k in ("train", "test")})
     return replace(table, note=f"{gen_gap_note(material, full)} {table.note} {theirs}".strip())
 
 
 def evaluated_gaps(material: Material, results: Results) -> Evaluated:
-    """GenGap of each seed by the mean returns that the report shows, if there are both suites."""
+    """Return GenGap of each seed by the mean returns of the report, if it has both suites."""
     there = {"train", "test"} <= results.keys()
     if not there or not all(map(played_its_own_levels, material.methods)):
         return {}
@@ -36,7 +43,7 @@ def evaluated_gaps(material: Material, results: Results) -> Evaluated:
 
 
 def played_its_own_levels(method: Method) -> bool:
-    """Whether the suite `train` is what the method was trained on, as far as that is known."""
+    """Return whether `train` is what the method was trained on, as far as that is known."""
     played = method.scores["train"].task.get("digest")
     noted = [run.record.levels.get("train") for run in method.runs]
     given = {file.digest for file in noted if file is not None and file.digest}
@@ -44,7 +51,7 @@ def played_its_own_levels(method: Method) -> bool:
 
 
 def gen_gap_note(material: Material, full: Evaluated) -> str:
-    """Where GenGap comes from, and where all else does."""
+    """Return where GenGap comes from, and where all else does."""
     if full:
         counts = levels_of(material)
         return (

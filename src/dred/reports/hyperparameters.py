@@ -7,16 +7,17 @@ reported if they change from the method above", and its text whose parameters a 
 """
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dred.config import MethodConfig, PPOConfig
-from dred.reports.gather import Material, Method
-from dred.reports.table import NOTHING, Cell, Table
+from dred.reports.kit.table import NOTHING, Cell, Table
+from dred.reports.material import Material, Method
+from dred.reports.variants import differences, settings_of
 
 Domain = Literal["procgen", "minigrid"]
 BUFFER, MIXING, SCORE = "Buffer size, K", "Mixing coefficient, η", "Scoring function"
@@ -75,12 +76,12 @@ class Parameter(NamedTuple):
 
 
 def plain(name: str, setting: str) -> Parameter:
-    """A parameter that is one setting."""
+    """Return a parameter that is one setting."""
     return Parameter(name, setting, attrgetter(setting))
 
 
 def second(name: str, field: str) -> Parameter:
-    """A parameter of the secondary term, which not every method has."""
+    """Return a parameter of the secondary term, which not every method has."""
     return Parameter(
         name,
         f"method.secondary.{field}",
@@ -89,7 +90,7 @@ def second(name: str, field: str) -> Parameter:
 
 
 def fixed(name: str, setting: str, value: str) -> Parameter:
-    """What edits do, for methods that edit, without a setting for it."""
+    """Return what edits do, for methods that edit, without a setting for it."""
     return Parameter(
         name, setting, lambda setup: value if setup.method.mutation_generator == "edits" else None
     )
@@ -149,14 +150,14 @@ PARAMETERS = (
 
 @cache
 def printed_settings() -> dict[tuple[str, str], dict[str, str]]:
-    """The paper's table, by group and parameter: what it prints for each domain."""
+    """Return the paper's table, by group and parameter: what it prints for each domain."""
     path = Path(__file__).with_name("paper_settings.csv")
     with path.open(encoding="utf-8", newline="") as file:
         return {(row.pop("group"), row.pop("parameter")): row for row in csv.DictReader(file)}
 
 
 def paper_value(parameter: str, method: str, domain: Domain) -> str:
-    """What the paper ran a method with; nothing if it does not say, or has no such method."""
+    """Return what the paper ran a method with; nothing if it does not say."""
     groups = GROUPS[domain].get(method, ())
     if groups and (method, parameter) in IN_TEXT:
         return IN_TEXT[method, parameter]
@@ -170,13 +171,13 @@ def paper_value(parameter: str, method: str, domain: Domain) -> str:
 
 
 def settings_table(material: Material) -> Table:
-    """The paper's parameters of each method, then all else in which methods differ."""
+    """Return the paper's parameters of each method, then all else in which methods differ."""
     others = differing(material.methods)
     return table_of([setup_of(material, method) for method in material.methods], "minigrid", others)
 
 
 def setup_of(material: Material, method: Method) -> Setup:
-    """What a method was run with."""
+    """Return what a method was run with."""
     count = None if material.dataset is None else len(material.dataset)
     return Setup(method.name, method.config.method, method.config.ppo, count)
 
@@ -210,22 +211,11 @@ def table_of(
 
 
 def as_text(value: object) -> str:
-    """A setting as tables show it."""
+    """Return a setting as tables show it."""
     return NOTHING if value is None else str(value)
 
 
 def differing(methods: Sequence[Method]) -> list[tuple[str, ...]]:
-    """The settings in which methods differ, each with the value of each method."""
-    flat = [dict(flattened(asdict(method.config))) for method in methods]
-    keys = dict.fromkeys(key for one in flat for key in one)
-    rows = ((key, *(one.get(key, NOTHING) for one in flat)) for key in keys)
-    return [row for row in rows if len({*row[1:]}) > 1]
-
-
-def flattened(settings: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Settings within settings, as names with dots."""
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from flattened({str(k): v for k, v in value.items()}, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", str(value)
+    """Return the settings in which methods differ, each with the value of each method."""
+    found = differences([settings_of(method.runs[0]) for method in methods])
+    return [(key, *values) for key, values in found.items()]

@@ -1,14 +1,19 @@
-"""What a buffer holds, and which levels its levels were made from."""
+"""What a buffer holds, and which levels its levels were made from: the ancestry of levels."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dred.errors import DatasetError
-from dred.reports.gather import Method, Training
-from dred.reports.pictures import Picture, picture_of
+from dred.reports.kit.drawing import Drawing
+from dred.reports.kit.pictures import Picture
+from dred.reports.kit.sheet import sheet
+from dred.reports.kit.table import Cell, Table
+from dred.reports.material import Method, Training
+from dred.reports.pictures import picture_of
 from dred.task import LevelSet, Task
 
+FACTS = ("probability", "score", "number", "parent", "generation", "birth")
 MOST_FILES = 200  # of saved levels, in which ancestors are looked for
 
 
@@ -17,7 +22,7 @@ class Kept(NamedTuple):
 
     level: Any
     made_by: str
-    facts: Mapping[str, float | None]  # probability, score, number, parent, generation, birth
+    facts: Mapping[str, float | None]  # by the names in FACTS
 
 
 class Shown(NamedTuple):
@@ -30,23 +35,22 @@ class Shown(NamedTuple):
 
 
 def saved_buffers(training: Training) -> list[tuple[int, Path]]:
-    """The files of levels that one agent's training left, with their updates, oldest first."""
+    """Return the files of levels that a training left, with their updates, oldest first."""
     pattern = f"update-*-seed-{training.seed}.npz"
     found = sorted((training.run.path / "levels").glob(pattern))
     return [(int(path.name.split("-")[1]), path) for path in found]
 
 
 def read_kept(path: Path, task: Task) -> list[Kept]:
-    """The levels in such a file, most probable first; none if it cannot be read."""
+    """Return the levels in such a file, most probable first; none if it cannot be read."""
     try:
         levels = task.level_format.load(path)
     except DatasetError:
         return []
     facts: dict[str, Any] = dict(levels.meta)
-    names = ("probability", "score", "number", "parent", "generation", "birth")
-    columns = {name: facts.get(name, [None] * len(levels)) for name in names}
+    columns = {name: facts.get(name, [None] * len(levels)) for name in FACTS}
     return [
-        Kept(level, str(levels.structure[i]), {name: columns[name][i] for name in names})
+        Kept(level, str(levels.structure[i]), {name: columns[name][i] for name in FACTS})
         for i, level in enumerate(each(levels))
     ]
 
@@ -54,7 +58,7 @@ def read_kept(path: Path, task: Task) -> list[Kept]:
 def buffer_of(
     method: Method, dataset: LevelSet | None, *, most: int = 12, deepest: int = 2
 ) -> Shown | None:
-    """What a method's first agent would replay at the end; None if nothing was saved."""
+    """Return what a method's first agent would replay at the end; None if nothing was saved."""
     training = method.trainings[0]
     files = saved_buffers(training)
     if not files:
@@ -76,7 +80,7 @@ def buffer_of(
 def ancestors_of(
     files: Sequence[tuple[int, Path]], dataset: LevelSet | None, task: Task
 ) -> dict[int, Kept]:
-    """Every level that was ever saved, by its number; those of the dataset have the first ones."""
+    """Return every level that was ever saved, by its number; the dataset has the first ones."""
     known: dict[int, Kept] = {}
     if dataset is not None:
         known = {
@@ -93,12 +97,12 @@ def ancestors_of(
 
 
 def each(levels: LevelSet) -> list[Any]:
-    """The levels of a set, one by one."""
+    """Return the levels of a set, one by one."""
     return [levels[i] for i in range(len(levels))]
 
 
 def line_of(one: Kept, known: Mapping[int, Kept], *, longest: int = 6) -> tuple[Kept, ...]:
-    """A level after those it was made from, as far back as they are known."""
+    """Return a level after those it was made from, as far back as they are known."""
     line = [one]
     while len(line) < longest:
         parent = line[0].facts["parent"]
@@ -109,7 +113,7 @@ def line_of(one: Kept, known: Mapping[int, Kept], *, longest: int = 6) -> tuple[
 
 
 def captioned(one: Kept, task: Task) -> Picture:
-    """A level of a buffer with its lineage in words."""
+    """Return a level of a buffer with its ancestry in words."""
     facts = one.facts
     number, parent = facts.get("number"), facts.get("parent")
     title = f"{one.made_by}" + ("" if number is None else f" · no. {int(number)}")
@@ -122,3 +126,50 @@ def captioned(one: Kept, task: Task) -> Picture:
         origin = "" if parent is None or parent < 0 else f" from no. {int(parent)}"
         lines.append(f"generation {int(facts['generation'] or 0)}{origin}")
     return Picture(picture_of(one.level, task), title, tuple(lines))
+
+
+def buffer_sheet(name: str, shown: Shown) -> Drawing:
+    """Return the gallery of a buffer and the ancestry of its levels, as a file."""
+    task = shown.training.run.task
+    rows: list[tuple[str, list[Picture]]] = []
+    for first in range(0, len(shown.kept), 6):
+        heading = f"{name}: most probable levels after {shown.update} updates" if first == 0 else ""
+        rows.append((heading, [captioned(one, task) for one in shown.kept[first : first + 6]]))
+    rows += [
+        (f"{name}: ancestry of level {number_of(line[-1])}", [captioned(one, task) for one in line])
+        for line in shown.lines
+    ]
+    return Drawing(f"buffer-{name}", f"Levels in the buffer of {name}.", sheet(rows))
+
+
+def number_of(one: Kept) -> str:
+    """Return a level's own number."""
+    number = one.facts.get("number")
+    return "?" if number is None else str(int(number))
+
+
+def buffers_table(buffers: Mapping[str, Shown | None]) -> Table:
+    """Return the levels of all galleries, with all that is known of them."""
+    data = [
+        (
+            name,
+            shown.training.seed,
+            shown.update,
+            one.made_by,
+            *(float("nan") if one.facts.get(f) is None else one.facts[f] or 0 for f in FACTS),
+        )
+        for name, shown in buffers.items()
+        if shown is not None
+        for one in shown.kept
+    ]
+    return Table(
+        "buffers",
+        "The most probable levels of each method's first seed",
+        ("Method", "Seed", "Update", "Made by", *(fact.capitalize() for fact in FACTS)),
+        tuple(
+            tuple(Cell(f"{v:.4g}" if isinstance(v, float) else str(v)) for v in row) for row in data
+        ),
+        ("method", "seed", "update", "made_by", *FACTS),
+        tuple(data),
+        "A parent of −1 means that a level was not made from another.",
+    )

@@ -8,10 +8,12 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.evaluation.suites import over_training_in
-from dred.reports.curves import Curve, mean_over_seeds
-from dred.reports.gather import Material, Training, check_suite, suite_place
+from dred.reports.checks import check_suite
+from dred.reports.curves import mean_over_seeds
+from dred.reports.kit.chart import Curve
+from dred.reports.kit.table import Cell, Table, Value, number
+from dred.reports.material import Material, Training, suite_place
 from dred.reports.scores import Scores, read_scores
-from dred.reports.table import Cell, Table, Value, number
 from dred.runs import Run
 
 Evaluated = Mapping[tuple[str, int], Scores]  # of one run, by suite and update

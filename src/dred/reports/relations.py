@@ -12,24 +12,23 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy.stats import rankdata
 
-from dred.evaluation.correlations import FEWEST_POINTS
+from dred.reports.agreement import agreement_over_training, agreement_table
+from dred.reports.at_end import has_no_shift
 from dred.reports.correlations import (
     Correlation,
     Points,
     coefficient,
     correlation,
     in_words,
+    places,
 )
-from dred.reports.curves import curve, read
-from dred.reports.gather import Material, Method, Training
+from dred.reports.curves import read
+from dred.reports.kit.scatter import Dots, ScatterPanel
+from dred.reports.kit.table import NOTHING, Cell, Table, Value, number
+from dred.reports.material import Material, Method, Training
 from dred.reports.paper import printed, table
 from dred.reports.results import Results
-from dred.reports.scatter import Dots, ScatterPanel
-from dred.reports.table import NOTHING, Cell, Table, Value, number
-from dred.reports.tables import has_no_shift
 
 DISTANCE, GAP, TEST = "jsd_distance", "shift_gap", "test_return"
 EXCEPTIONS = ("dr", "plr")  # of the paper, in the relation of distance and ShiftGap
@@ -60,7 +59,7 @@ class Rank(NamedTuple):
 
 
 def shifts_of(material: Material, results: Results) -> list[Shift]:
-    """The last measurements of each run that can have a shift."""
+    """Return the last measurements of each run that can have a shift."""
     return [
         Shift(
             method.name,
@@ -76,13 +75,13 @@ def shifts_of(material: Material, results: Results) -> list[Shift]:
 
 
 def last(training: Training, metric: str) -> float:
-    """The last value of a metric of one seed, or NaN."""
+    """Return the last value of a metric of one seed, or NaN."""
     values = read(training, metric).values
     return values[max(values)] if values else math.nan
 
 
 def return_on_test(results: Results, method: Method, place: int) -> float:
-    """The mean return of one seed on the whole suite `test`, or else the last live one."""
+    """Return the mean return of one seed on the whole suite `test`, or else the last live one."""
     if "test" in results:
         return float(results["test"]["mean_return"][method.name].by_run[place])
     return last(method.trainings[place], "return/test")
@@ -113,7 +112,7 @@ def printed_shifts(among: Collection[str] | None = None) -> list[Shift]:
 
 
 def points_of(shifts: Sequence[Shift], x: str, y: str, leave_out: Sequence[str] = ()) -> Points:
-    """Two measurements of all that have both, grouped by method."""
+    """Return two measurements of all that have both, grouped by method."""
     pairs = [
         ((one.method, one.which), (getattr(one, x), getattr(one, y)))
         for one in shifts
@@ -125,7 +124,7 @@ def points_of(shifts: Sequence[Shift], x: str, y: str, leave_out: Sequence[str] 
 
 
 def ranks_of(shifts: Sequence[Shift]) -> list[Rank]:
-    """Where methods stand by distance and on the test levels, from their means."""
+    """Return where methods stand by distance and on the test levels, from their means."""
     points = points_of(means_of(shifts), DISTANCE, TEST)
     by_distance, on_test = places(points.x), places(-points.y)
     return [
@@ -134,13 +133,8 @@ def ranks_of(shifts: Sequence[Shift]) -> list[Rank]:
     ]
 
 
-def places(values: Float[np.ndarray, " method"]) -> Float[np.ndarray, " method"]:
-    """Ranks from 1, the lowest first; values that differ by rounding alone are equal."""
-    return np.asarray(rankdata(np.round(values, 12)), np.float64)
-
-
 def of_ranks(ranks: Sequence[Rank]) -> Correlation:
-    """How far the two orders agree; Pearson's correlation of ranks is Spearman's."""
+    """Return how far the two orders agree; Pearson's correlation of ranks is Spearman's."""
     names = tuple((one.method, "") for one in ranks)
     x, y = (np.array([one[place] for one in ranks], np.float64) for place in (1, 2))
     return correlation(Points(names, x, y))
@@ -177,14 +171,14 @@ def ranks_table(shifts: Sequence[Shift]) -> Table:
 
 
 def place_cell(ours: Rank, paper: Rank, which: int) -> Cell:
-    """A rank, and the paper's."""
+    """Return a rank, and the paper's."""
     theirs = paper[which]
     assert isinstance(theirs, float)
     return Cell(f"{ours[which]:g}", paper="" if math.isnan(theirs) else f"{theirs:g}")
 
 
 def correlations_table(shifts: Sequence[Shift]) -> Table:
-    """What goes with what over runs and over methods, with what the paper's numbers give."""
+    """Return what goes with what over runs and over methods, with what the paper's numbers give."""
     found = [*correlations_of(shifts)]
     return Table(
         "correlations",
@@ -212,7 +206,7 @@ Found = tuple[tuple[str, str], str, str, Correlation]  # the relation, in words,
 
 
 def correlations_of(shifts: Sequence[Shift]) -> Iterable[Found]:
-    """Every relation over every set of points; the paper's are always there."""
+    """Yield every relation over every set of points; the paper's are always there."""
     sets = {
         "runs": shifts,
         "means of seeds": means_of(shifts),
@@ -230,54 +224,14 @@ def correlations_of(shifts: Sequence[Shift]) -> Iterable[Found]:
     yield RANKS, words, "paper, its printed means", of_ranks(ranks_of(printed_shifts()))
 
 
-def agreement_over_training(material: Material) -> list[tuple[int, float]]:
-    """Kendall's τ-b between the two orders of methods at each update, by live measurements.
-
-    1 if methods nearer the dataset do better on held-out levels without exception, −1 if worse.
-    """
-    able = [method for method in material.methods if not has_no_shift(method)]
-    curves = [
-        (distance, returned)
-        for method in able
-        for distance, returned in [(curve(method, DISTANCE), curve(method, "return/test"))]
-        if distance is not None and returned is not None
-    ]
-    if len(curves) < FEWEST_POINTS or len(curves) < len(able):
-        return []
-    common = set[int].intersection(*({*one.updates.tolist()} for pair in curves for one in pair))
-    found: list[tuple[int, float]] = []
-    for update in sorted(common):
-        values = [[float(c.mean[c.updates == update][0]) for c in pair] for pair in curves]
-        x, y = np.array(values, np.float64).T
-        names = tuple((str(place), "") for place in range(len(x)))
-        tau = correlation(Points(names, places(x), places(-y))).kendall
-        if math.isfinite(tau):
-            found.append((update, tau))
-    return found
-
-
-def agreement_table(material: Material) -> Table:
-    """The agreement of the two orders over training."""
-    data = agreement_over_training(material)
-    return Table(
-        "ranks-over-training",
-        "Agreement of the ranks by JS distance and by live return on test, over training",
-        ("Update", "Kendall τ-b"),
-        tuple((Cell(f"{update:,}"), Cell(f"{tau:.2f}")) for update, tau in data),
-        ("update", "kendall"),
-        tuple(data),
-        "1 if methods nearer the dataset do better on held-out levels without exception.",
-    )
-
-
 def tables_of(material: Material, results: Results) -> list[Table]:
-    """All tables of relations."""
+    """Return all tables of relations."""
     shifts = shifts_of(material, results)
     return [ranks_table(shifts), correlations_table(shifts), agreement_table(material)]
 
 
 def panels_of(material: Material, results: Results) -> list[ScatterPanel]:
-    """What the figure of relations shows; hollow points are the paper's printed means."""
+    """Return what the figure of relations shows; hollow points are the paper's printed means."""
     shifts = shifts_of(material, results)
     names = dict.fromkeys(one.method for one in shifts)
     theirs = printed_shifts(names)
@@ -302,13 +256,13 @@ def panels_of(material: Material, results: Results) -> list[ScatterPanel]:
 
 
 def rank_dots(ranks: Sequence[Rank], *, hollow: bool = False) -> Iterable[Dots]:
-    """A point for each method."""
+    """Yield a point for each method."""
     for one in ranks:
         yield Dots(one.method, np.array([one.by_distance]), np.array([one.on_test]), hollow)
 
 
 def shift_dots(points: Points, *, hollow: bool = False) -> Iterable[Dots]:
-    """The points of each method."""
+    """Yield the points of each method."""
     for method in dict.fromkeys(method for method, _ in points.name):
         mine = [name == method for name, _ in points.name]
         yield Dots(method, points.x[mine], points.y[mine], hollow)

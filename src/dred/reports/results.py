@@ -1,4 +1,4 @@
-"""The numbers of a report: aggregates with intervals, who is best, and who beats whom.
+"""The numbers of a report: aggregates with intervals, comparisons, probabilities of improvement.
 
 One agent plays all levels of a suite, so its luck is shared by them: all intervals are from
 resampling whole runs.
@@ -17,16 +17,17 @@ from dred.evaluation.statistics import (
     Estimate,
     Statistic,
     by_run,
+    compare,
     conditional_value_at_risk,
+    deviation,
     interquartile_mean,
     mean,
-    not_worse_than_best,
     optimality_gap,
     probability_of_improvement,
     solved_rate,
     stratified_bootstrap,
 )
-from dred.reports.gather import Material, Method, Suite
+from dred.reports.material import Material, Method, Suite
 from dred.reports.scores import Scores
 
 
@@ -43,12 +44,12 @@ class Aggregate(NamedTuple):
 
 
 def gap_of(suite: Suite) -> Statistic | None:
-    """The distance to each level's own optimal return."""
+    """Return the distance to each level's own optimal return."""
     return None if suite.optimal is None else partial(optimality_gap, best=suite.optimal)
 
 
 def returned(scores: Scores) -> Float[np.ndarray, "run level"]:
-    """What most aggregates are about."""
+    """Return what most aggregates are about."""
     return scores.returned
 
 
@@ -76,6 +77,7 @@ class Result(NamedTuple):
     estimate: Estimate
     by_run: Float[np.ndarray, " run"]
     is_best: bool  # best, or not significantly different from the best; never if that is all
+    is_tested: bool  # whether it could be tested
 
 
 class Improvement(NamedTuple):
@@ -91,7 +93,7 @@ Results = Mapping[str, Mapping[str, Mapping[str, Result]]]  # by suite, aggregat
 
 
 def results_of(material: Material, *, seed: int = 0) -> Results:
-    """Every aggregate of every method on every suite; those that are not known are left out."""
+    """Return every aggregate that is known of every method on every suite."""
     return {
         suite.name: {
             aggregate.key: compared(material, suite, aggregate, seed=seed)
@@ -105,14 +107,14 @@ def results_of(material: Material, *, seed: int = 0) -> Results:
 def compared(
     material: Material, suite: Suite, aggregate: Aggregate, *, seed: int
 ) -> dict[str, Result]:
-    """One aggregate of all methods, and which of them are best."""
+    """Return one aggregate of all methods, and which of them are best."""
     statistic = aggregate.statistic(suite)
     assert statistic is not None
     scores = {m.name: aggregate.of(m.scores[suite.name]) for m in material.methods}
     alone = {name: by_run(statistic, matrix) for name, matrix in scores.items()}
-    best = not_worse_than_best(alone, higher_is_better=aggregate.higher_is_better, none_if_all=True)
+    best, is_tested = compare(alone, higher_is_better=aggregate.higher_is_better)
     return {
-        name: Result(estimate(statistic, matrix, seed=seed), alone[name], name in best)
+        name: Result(estimate(statistic, matrix, seed=seed), alone[name], name in best, is_tested)
         for name, matrix in scores.items()
     }
 
@@ -120,7 +122,7 @@ def compared(
 def estimate(
     statistic: Statistic, scores: Float[np.ndarray, "run level"], *, seed: int = 0
 ) -> Estimate:
-    """A statistic with intervals from resampled runs, as `summarise` has it with `whole_runs`."""
+    """Return a statistic with intervals from resampled runs, as `summarise` with `whole_runs`."""
     intervals = stratified_bootstrap(
         of_drawn_runs(statistic, scores), numbers_of(scores), seed=seed, whole_runs=True
     )
@@ -128,7 +130,7 @@ def estimate(
 
 
 def of_drawn_runs(statistic: Statistic, scores: Float[np.ndarray, "run level"]) -> Statistic:
-    """The statistic as a function of which runs were drawn, each combination computed once.
+    """Return the statistic as a function of which runs were drawn, each combination computed once.
 
     Five runs can be drawn in 126 ways, if their order does not matter, and 10 000 resamples repeat
     these.
@@ -148,24 +150,24 @@ def of_drawn_runs(statistic: Statistic, scores: Float[np.ndarray, "run level"]) 
 
 
 def numbers_of(scores: Float[np.ndarray, "run level"]) -> Int[np.ndarray, "run 1"]:
-    """The numbers of the runs, as a matrix to draw from."""
+    """Return the numbers of the runs, as a matrix to draw from."""
     return np.arange(len(scores))[:, None]
 
 
-def deviation(values: Float[np.ndarray, " run"]) -> float:
-    """Standard deviation over runs; NaN for a single one."""
-    return float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-
-
 def standard_error(values: Float[np.ndarray, " run"]) -> float:
-    """Standard error of the mean over runs; NaN for a single one."""
+    """Return the standard error of the mean over runs; NaN for a single one."""
     return deviation(values) / math.sqrt(len(values))
+
+
+def end_numbers(runs: Float[np.ndarray, " run"]) -> tuple[int, float, float]:
+    """Return the number of seeds, their mean and their deviation; NaN where there are too few."""
+    return len(runs), float(runs.mean()) if len(runs) else math.nan, deviation(runs)
 
 
 def improvement(
     x: Float[np.ndarray, "run level"], y: Float[np.ndarray, "other_run level"], *, seed: int = 0
 ) -> Estimate:
-    """P(X > Y) with intervals from resampled runs of both."""
+    """Return P(X > Y) with intervals from resampled runs of both."""
     shape = (len(x), len(y), 1, x.shape[1])
     wins = probability_of_improvement(  # of each run of X over each run of Y
         np.broadcast_to(x[:, None, None, :], shape), np.broadcast_to(y[None, :, None, :], shape)
@@ -183,7 +185,7 @@ def improvement(
 
 
 def improvements_of(material: Material, *, seed: int = 0) -> list[Improvement]:
-    """Every ordered pair of methods on every suite, judged by return."""
+    """Return P(X > Y) of every ordered pair of methods on every suite, judged by return."""
     return [
         Improvement(
             suite.name,
@@ -199,11 +201,11 @@ def improvements_of(material: Material, *, seed: int = 0) -> list[Improvement]:
 
 
 def returns(method: Method, suite: Suite) -> Float[np.ndarray, "run level"]:
-    """What a method's agents got in each level of a suite."""
+    """Return what a method's agents got in each level of a suite."""
     return method.scores[suite.name].returned
 
 
 def best_method(results: Mapping[str, Mapping[str, Result]]) -> str:
-    """The method with the highest mean return on a suite."""
+    """Return the method with the highest mean return on a suite."""
     means = results["mean_return"]
     return max(means, key=lambda name: means[name].estimate.value)

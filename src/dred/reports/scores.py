@@ -27,7 +27,7 @@ class Scores(NamedTuple):
 
 
 def read_evaluation(run: RunFolder) -> dict[str, Scores]:
-    """What `dred evaluate` found, by suite."""
+    """Return what `dred evaluate` found, by suite."""
     found: dict[str, Scores] = {}
     for path in sorted((run.path / "evaluation").glob("*.csv")):
         for suite, scores in read_scores(path, run.seeds).items():
@@ -68,7 +68,7 @@ def read_scores(path: Path, seeds: Sequence[int]) -> dict[str, Scores]:
 
 
 def read_task(path: Path) -> Mapping[str, Any]:
-    """How a suite was evaluated; empty if that was not written down."""
+    """Return how a suite was evaluated; empty if that was not written down."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -76,7 +76,7 @@ def read_task(path: Path) -> Mapping[str, Any]:
 
 
 def read_line(line: Sequence[str], where: str) -> tuple[float, ...]:
-    """The numbers in one line: seed, level, episode, solved, return."""
+    """Return the numbers in one line: seed, level, episode, solved, return."""
     try:
         numbers = tuple(float(line[place]) for place in (0, 2, 3, 4, 5))
     except (ValueError, IndexError):
@@ -93,7 +93,7 @@ def read_line(line: Sequence[str], where: str) -> tuple[float, ...]:
 def as_matrices(
     rows: Float[np.ndarray, "row 5"], seeds: Sequence[int], task: Mapping[str, Any], where: str
 ) -> Scores:
-    """Means over episodes; stops unless every seed played every level equally often."""
+    """Return means over episodes; stops unless every seed played every level equally often."""
     seed, level, _, _, _ = rows.T
     count = int(level.max()) + 1
     episodes, rest = divmod(len(rows), count * len(seeds))

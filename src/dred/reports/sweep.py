@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dred.evaluation.correlations import Correlation, correlate
-from dred.reports.figures import COLOURS, panels, save_figure
-from dred.reports.table import Cell, Table, number
+from dred.reports.kit.figures import COLOURS, panels, save_figure
+from dred.reports.kit.table import Cell, Table, number
 
 BOUNDS = {
     "bound": "bound, held back (nats)",

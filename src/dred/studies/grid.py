@@ -10,16 +10,15 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import TypeVar, cast
+from typing import cast
 
-from dred.config import ProcgenConfig, TrainConfig
+from dred.config import TrainConfig
 from dred.errors import ConfigError
 from dred.settings import varied
 
 Variant = tuple[tuple[str, object], ...]  # settings and their values
-AnyConfig = TypeVar("AnyConfig", TrainConfig, ProcgenConfig)
 
-OUTERMOST = ("method.", "strategy.")  # which go without saying in names
+OUTERMOST = "method."  # which goes without saying in names
 
 
 def variants(grid: Mapping[str, object], *, where: str) -> list[Variant]:
@@ -54,16 +53,13 @@ def values_of(name: str, values: object, *, where: str) -> list[object]:
     return several
 
 
-def with_variant(config: AnyConfig, variant: Variant, *, where: str) -> AnyConfig:
+def with_variant(config: TrainConfig, variant: Variant, *, where: str) -> TrainConfig:
     """The settings with these changes; the method is called after them."""
     if not variant:
         return config
     changed = varied(config, dict(variant), where=where)
-    if isinstance(changed, TrainConfig):
-        name = f"{changed.method.name} {label(variant)}"
-        return replace(changed, method=replace(changed.method, name=name))
-    name = f"{changed.strategy.name} {label(variant)}"
-    return replace(changed, strategy=replace(changed.strategy, name=name))
+    name = f"{changed.method.name} {label(variant)}"
+    return replace(changed, method=replace(changed.method, name=name))
 
 
 def label(variant: Variant) -> str:
@@ -73,9 +69,7 @@ def label(variant: Variant) -> str:
 
 def shortened(name: str) -> str:
     """The name of a setting without what goes without saying."""
-    for outermost in OUTERMOST:
-        name = name.removeprefix(outermost)
-    return name
+    return name.removeprefix(OUTERMOST)
 
 
 def value_text(value: object) -> str:
@@ -85,8 +79,12 @@ def value_text(value: object) -> str:
 
 def folder_part(variant: Variant) -> str:
     """The changes as part of a folder's name, which begins with a hyphen; empty if none."""
-    words = re.sub(r"[^\w.=+-]+", "-", label(variant))
-    return f"-{words}" if variant else ""
+    return f"-{as_file_name(label(variant))}" if variant else ""
+
+
+def as_file_name(text: str) -> str:
+    """Text as the name of a file or folder."""
+    return re.sub(r"[^\w.=+-]+", "-", text)
 
 
 def as_words(variant: Variant) -> list[str]:

@@ -14,10 +14,9 @@ from typing import Literal, Protocol, runtime_checkable
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
 from dred.generation import needs_fitted
-from dred.presets import METHODS
 from dred.reports.scores import read_evaluation
 from dred.run_folder import RunFolder
-from dred.studies.grid import Variant, as_words, folder_part
+from dred.studies.grid import Variant, as_file_name, as_words, folder_part
 from dred.studies.study import Study
 
 # A command in a process of its own, on cores of its own if it is told which. On Linux it ends when
@@ -110,7 +109,7 @@ class FitGenerator(Job):
     def commands(self) -> list[list[str]]:
         """Fit, or go on."""
         study = self.study
-        levels, out = str(study.levels("train")), str(study.generator)
+        levels, out = study.levels("train"), str(study.generator)
         preset = study.config.generator_preset
         return [["fit", "--levels", levels, "--out", out, "--preset", preset]]
 
@@ -149,10 +148,12 @@ class RunJob(Job):
 
 @dataclass(frozen=True)
 class TrainAndEvaluate(RunJob):
-    """A run in the gridworld."""
+    """A run of a method."""
 
     study: Study
+    task: str
     method: str
+    levels: str  # one of the study's sets; empty if there is just one
     variant: Variant
     seed: int
 
@@ -184,19 +185,26 @@ class TrainAndEvaluate(RunJob):
         study, path = self.study, str(self.run.path)
         todo: list[list[str]] = []
         if not self.has_begun:
-            train = ["train", self.method, "--levels", str(study.levels("train")), "--out", path]
-            train += ["--task", study.config.task]
-            train += ["--held-out", str(study.levels("test")), "--preset", study.config.preset]
+            method = study.method_word(self.method)
+            train = ["train", method, "--out", path, "--task", self.task]
+            for option, levels in (
+                ("--levels", study.levels("train", self.levels)),
+                ("--held-out", study.levels("test")),
+            ):
+                train += [option, levels] if levels else []
+            train += ["--preset", study.config.preset]
             train += ["--seed", str(self.seed), "--devices", str(study.config.devices)]
             if study.config.updates:
                 train += ["--updates", str(study.config.updates)]
-            if needs_fitted(METHODS[self.method], study.task):
+            if needs_fitted(study.methods[self.method], study.task):
                 train += ["--generator", str(study.generator)]
+            if study.plugins:
+                train += ["--plugin", *study.plugins]
             todo.append([*train, *as_words(self.variant)])
         elif not self.is_trained:
             todo.append(["resume", path])
         for suite in self.missing_suites():
-            levels = suite if suite in study.task.suites else str(study.path.parent / suite)
+            levels = suite if suite in study.task.suites else str(study.folder / suite)
             episodes = str(study.config.episodes)
             todo.append(["evaluate", path, "--suite", levels, "--episodes", episodes])
         return todo
@@ -208,19 +216,24 @@ class TrainAndEvaluate(RunJob):
 
     def summary(self) -> dict[str, object]:
         """Once it is finished: what it is, which settings were varied, and what it solves."""
-        solved = {
-            f"solved_rate/{suite}": f"{scores.solved.mean():.6f}"
-            for suite, scores in read_evaluation(self.run).items()
-        }
-        last = self.run.metrics()[-1]
+        study, last = self.study, self.run.metrics()[-1]
+        scores = read_evaluation(self.run) if study.config.suites else {}
+        measured = {name: last[name] for name in MEASURED if name in last}  # by training itself
+        if "solved_rate/test" in last:
+            measured = {"solved_rate/held_out": last["solved_rate/test"], **measured}
         return {
+            **({"task": self.task} if len(study.tasks) > 1 else {}),
             "method": self.method,
+            **({"levels": self.levels} if self.levels else {}),
             **dict(self.variant),
             "seed": self.seed,
-            "solved_rate/held_out": f"{last['solved_rate/test']:.6f}",  # as training measured it
-            **solved,
+            **{f"solved_rate/{suite}": f"{one.solved.mean():.6f}" for suite, one in scores.items()},
+            **{name: f"{value:.6f}" for name, value in measured.items()},
             "seconds": f"{last['seconds']:.1f}",  # of training
         }
+
+
+MEASURED = ("return/train", "return/test", "gen_gap", "shift_gap", "mutual_information")
 
 
 def names_in(suite: str, study: Study) -> tuple[str, ...]:
@@ -241,23 +254,37 @@ def is_evaluated(path: Path, update: int, episodes: int) -> bool:
 def preparations(study: Study) -> list[Job]:
     """What has to be done before the runs, in order."""
     jobs: list[Job] = [
-        MakeLevels(study, f"levels-{name}", study.source(name), study.levels(name), count)
+        MakeLevels(study, f"levels-{name}", study.source(name), Path(study.levels(name)), count)
         for name, count in (("train", study.config.num_levels), ("test", 0))
-        if not study.source(name).endswith(".npz")
+        if is_made(study, name)
     ]
     return [*jobs, FitGenerator(study, "vae")] if study.needs_generator else jobs
 
 
+def is_made(study: Study, name: str) -> bool:
+    """Return whether a set of levels is made by the study, rather than given."""
+    source = study.source(name)
+    is_given = not source or source.endswith(".npz") or study.task.default_levels is not None
+    return not is_given and not (name == "train" and study.config.level_sets)
+
+
 def runs_of(study: Study) -> list[TrainAndEvaluate]:
     """The runs, in order: all methods and changes of settings with the first seed, and so on."""
+    config = study.config
     return [
-        TrainAndEvaluate(
-            study, f"{method}{folder_part(variant)}-seed-{seed}", method, variant, seed
+        TrainAndEvaluate(study, name_of(study, *which), task, method, levels, variant, seed)
+        for which in product(
+            config.seeds, study.tasks, config.level_sets or ("",), study.methods, study.variants
         )
-        for seed, method, variant in product(
-            study.config.seeds, study.config.methods, study.variants
-        )
+        for seed, task, levels, method, variant in [which]
     ]
+
+
+def name_of(study: Study, seed: int, task: str, levels: str, method: str, variant: Variant) -> str:
+    """Return what a run is called: its method, seed, and all else of which there are several."""
+    parts = [task.removeprefix("procgen/")] if len(study.tasks) > 1 else []
+    parts += [method, *([Path(levels).stem] if levels else [])]
+    return f"{as_file_name('-'.join(parts))}{folder_part(variant)}-seed-{seed}"
 
 
 def do(

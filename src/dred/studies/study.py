@@ -2,8 +2,10 @@
 
     STUDY/levels/train.npz, test.npz     the levels
     STUDY/vae/                           a generator, if a method needs one
+    STUDY/methods/NAME.toml              the methods that the file has as tables
     STUDY/runs/METHOD-seed-K/            a run for each method and seed, evaluated; if settings are
-                                         varied, METHOD-SETTING=VALUE-seed-K
+                                         varied, METHOD-SETTING=VALUE-seed-K; with several tasks or
+                                         sets of levels, TASK-METHOD-LEVELS-…
     STUDY/report/                        what came of it
     STUDY/summary.csv                    a line for each run that is finished
 
@@ -11,21 +13,26 @@ All that is known of a job's progress is what is on disk, so a study that was st
 goes on from there, here or elsewhere, and what is finished is never done again.
 """
 
-import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
 
-from dred.config import TrainConfig
+from dred.config import MethodConfig, TrainConfig
 from dred.errors import ConfigError, lookup
+from dred.files import write_text
 from dred.generation import needs_fitted
-from dred.presets import METHODS, train_config
-from dred.registry import find_task
+from dred.plugins import load_plugins
+from dred.presets import train_config
+from dred.registry import find_method, find_task, full_name
 from dred.settings import read_settings
+from dred.settings import read_table as read_table
+from dred.settings_text import as_toml
 from dred.studies.config import StudyConfig
-from dred.studies.grid import Variant, flat, variants, with_variant
+from dred.studies.grid import Variant, as_file_name, flat, variants, with_variant
 from dred.task import Task
+from dred.training.state import check_config
 
 
 @dataclass(frozen=True)
@@ -34,22 +41,56 @@ class Study:
 
     config: StudyConfig
     path: Path
+    folder: Path
+    """Where the study's file is, and what is beside it."""
 
-    def levels(self, name: str) -> Path:
-        """Where the levels to train on or those held out are: "train" or "test"."""
-        source = self.source(name)
-        is_file = source.endswith(".npz")
-        return self.path.parent / source if is_file else self.path / "levels" / f"{name}.npz"
+    def levels(self, name: str, given: str = "") -> str:
+        """Return the levels to train on or held out, "train" or "test", as commands name them.
+
+        `given` is one of the study's `level_sets`. Nothing if the task has levels of its own.
+        """
+        source = given or self.source(name)
+        if source.endswith(".npz"):
+            return str(self.folder / source)
+        is_made = bool(source) and self.task.default_levels is None
+        return str(self.path / "levels" / f"{name}.npz") if is_made else source
 
     def source(self, name: str) -> str:
-        """Where they come from: a name, or a file beside the study."""
-        source = {"train": self.config.levels, "test": self.config.held_out}[name]
-        return str(self.path.parent / source) if source.endswith(".toml") else source
+        """Return where they come from: a name, or a file beside the study."""
+        said = {"train": self.config.levels, "test": self.config.held_out}[name]
+        source = said or self.task.usual_levels.get(name, "")
+        return str(self.folder / source) if source.endswith(".toml") else source
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the names of its tasks."""
+        return self.config.tasks or (self.config.task,)
 
     @property
     def task(self) -> Task:
-        """What kind of problem its runs are about."""
-        return find_task(self.config.task)
+        """Return what kind of problem its runs are about: the first task, where there are more."""
+        return find_task(self.tasks[0])
+
+    @cached_property
+    def methods(self) -> dict[str, MethodConfig]:
+        """Its methods, by name."""
+        found = [find_method(said, self.folder) for said in self.config.methods]
+        names = [method.name for method in found]
+        if len(set(names)) != len(names):
+            raise ConfigError(f"{self.path.name}: two of the methods have one name: {names}.")
+        return dict(zip(names, found, strict=True))
+
+    def method_word(self, name: str) -> str:
+        """How a command names a method: a name or a file."""
+        said = dict(zip(self.methods, self.config.methods, strict=True))[name]
+        if isinstance(said, str):
+            return str((self.folder / said).resolve()) if said.endswith(".toml") else said
+        return str(self.path / "methods" / f"{as_file_name(name)}.toml")
+
+    @property
+    def plugins(self) -> list[str]:
+        """The files that register what it names."""
+        return [str((self.folder / file).resolve()) for file in self.config.plugins]
 
     @property
     def generator(self) -> Path:
@@ -64,11 +105,11 @@ class Study:
     @property
     def needs_generator(self) -> bool:
         """Whether a method makes levels with a fitted model."""
-        return any(needs_fitted(METHODS[method], self.task) for method in self.config.methods)
+        return any(needs_fitted(method, self.task) for method in self.methods.values())
 
     def train_config(self, method: str, variant: Variant = ()) -> TrainConfig:
         """The settings of a method's runs, with these changes."""
-        config = train_config(method, self.config.preset, self.task.budgets)
+        config = train_config(self.methods[method], self.config.preset, self.task.budgets)
         updates = self.config.updates or config.num_updates
         where = f"{self.path.name}, grid, for {method}"
         config = replace(config, num_updates=updates, devices=self.config.devices)
@@ -84,31 +125,40 @@ class Study:
         return found
 
 
-def read_study(file: Path) -> Study:
-    """The study that a TOML file describes; its folder is beside the file unless it says where."""
+def read_study(file: Path, *, plugins: Sequence[Path] = ()) -> Study:
+    """The study that a TOML file describes; its folder is beside the file unless it says where.
+
+    Its jobs load these plug-ins, too.
+    """
     config = read_settings(StudyConfig, read_table(file), where=str(file))
-    for method in config.methods:
-        lookup(METHODS, method, what=f"method in {file}")
-    study = Study(config, folder_of(file, config.out))
+    files = [*config.plugins, *(str(path.resolve()) for path in plugins)]
+    config = replace(
+        config,
+        task=full_name(config.task, file.parent),
+        tasks=tuple(full_name(task, file.parent) for task in config.tasks),
+        plugins=tuple(files),
+    )
+    study = Study(config, folder_of(file, config.out), file.parent)
+    load_plugins(study.plugins)
+    for name in study.tasks:
+        find_task(name)
+    if not study.source("train") and not config.level_sets and study.task.default_levels is None:
+        raise ConfigError(f"{file}: {study.task.name} needs levels to train on: levels = FILE.npz.")
     lookup(study.task.budgets, config.preset, what=f"preset in {file}")
     presets = {name: one for one in study.task.generators.values() for name in one.fit_presets}
     if presets:
         lookup(presets, config.generator_preset, what=f"generator preset in {file}")
-    for method, variant in product(config.methods, study.variants):
-        study.train_config(method, variant)  # stops at what cannot be, before anything is made
+    for method, variant in product(study.methods, study.variants):
+        # Stops at what cannot be, before anything is made.
+        check_config(study.train_config(method, variant), study.task)
     return study
 
 
-def read_table(file: Path) -> dict[str, Any]:
-    """What a TOML file says."""
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"There is no file {file}. Give a TOML file such as studies/laptop.toml."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}.") from None
+def write_methods(study: Study) -> None:
+    """Write the methods that are tables of the study, for the commands of its jobs."""
+    for said, method in zip(study.config.methods, study.methods.values(), strict=True):
+        if not isinstance(said, str):
+            write_text(Path(study.method_word(method.name)), as_toml(method))
 
 
 def folder_of(file: Path, out: str) -> Path:

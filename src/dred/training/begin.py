@@ -11,26 +11,41 @@ from dred.devices import most_devices
 from dred.errors import ConfigError, DatasetError, lookup
 from dred.files import held
 from dred.generation import digest_of_fitted, models_for
+from dred.host import HostEnvironment
+from dred.registry import full_name
 from dred.run_folder import RunFolder, create_run
 from dred.task import LevelSet, Task
-from dred.training.state import check_method
+from dred.training.state import check_config
 from dred.training.track import TRACKERS, tracker
-from dred.training.train import Progress, Trainer
+from dred.training.train import Progress, Trainer, check_one_seed
 
 
 @dataclass(frozen=True)
 class Inputs:
     """What a run is given."""
 
-    levels: str | Path | LevelSet
+    levels: str | Path | LevelSet | None = None
     held_out: str | Path | LevelSet | None = None
     generator: Path | None = None
 
     @property
     def sets(self) -> "dict[str, str | Path | LevelSet]":
         """Return the sets of levels or their files, by what they are for."""
-        held_out = {} if self.held_out is None else {"test": self.held_out}
-        return {"train": self.levels, **held_out}
+        given = {"train": self.levels, "test": self.held_out}
+        return {name: levels for name, levels in given.items() if levels is not None}
+
+    def with_defaults(self, task: Task) -> "Inputs":
+        """Return the same with the task's own levels where none were given."""
+        if task.default_levels is not None:
+            usual = task.default_levels()
+            return Inputs(
+                usual["train"] if self.levels is None else self.levels,
+                usual.get("test") if self.held_out is None else self.held_out,
+                self.generator,
+            )
+        if self.levels is None:
+            raise ConfigError(f"The task {task.name} needs levels to train on: give --levels FILE.")
+        return self
 
 
 def begin_run(
@@ -43,14 +58,22 @@ def begin_run(
     seeds: Sequence[int],
     command: Sequence[str],
     track: str | None = None,
+    preset: str = "",
+    changes: Mapping[str, tuple[object, object]] | None = None,
 ) -> RunFolder:
     """Check everything, then make the folder of a new run."""
     seeds = tuple(check_seed(seed) for seed in seeds)
     if len(set(seeds)) != len(seeds):
         raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
-    check_method(config, task)
+    check_config(config, task)
+    if isinstance(task.environment, HostEnvironment):
+        check_one_seed(task, seeds)
+        task.environment.need()
+    inputs = inputs.with_defaults(task)
     files = {
-        name: Path(given) if isinstance(given, str | Path) else out / "given" / f"{name}.npz"
+        name: Path(given)
+        if isinstance(given, str | Path) and Path(given).exists()
+        else out / "given" / f"{name}.npz"
         for name, given in inputs.sets.items()
     }
     sets = {
@@ -63,7 +86,7 @@ def begin_run(
         lookup(TRACKERS, track, what="tracker")
     return create_run(
         out,
-        task=task_name,
+        task=full_name(task_name, Path()),
         config=config,
         seeds=seeds,
         levels={
@@ -72,12 +95,14 @@ def begin_run(
         },
         given={
             files[name]: sets[name]
-            for name, given in inputs.sets.items()
-            if not isinstance(given, str | Path)
+            for name in inputs.sets
+            if files[name].is_relative_to(out / "given")
         },
         generator=None if inputs.generator is None else noted(config, task, inputs.generator),
         command=command,
         track=track,
+        preset=preset,
+        changes=changes,
     )
 
 

@@ -1,9 +1,9 @@
 """How the agents of a run do now: in levels seen and unseen, and in those that they replay.
 
-Everything is compiled once for a run, for all seeds together.
+Everything is compiled once for a run, for all seeds together; in a simulator on the host, agents
+are compiled, and there is one seed.
 """
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -11,13 +11,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from dred.agents.probe import Information
-from dred.evaluation.evaluate import Episodes, evaluate
-from dred.evaluation.gaps import level_information
+from dred.evaluation.evaluate import Episodes, evaluate_compiled
+from dred.evaluation.gaps import level_information_compiled
 from dred.replay.distribution import average_probabilities, drawn_from
 from dred.training.state import Setup, TrainState, for_each_seed
 
 
-@jax.jit
 def returns_in(
     states: TrainState,
     keys: Key[Array, " seed"],
@@ -28,13 +27,13 @@ def returns_in(
     levels = jnp.arange(setup.environment.num_levels(world))
 
     def one_seed(state: TrainState, key: Array) -> Array:
-        episodes = evaluate(state.learner.agent, setup.environment, world, levels, key=key)
+        agent, environment = state.learner.agent, setup.task.environment
+        episodes = evaluate_compiled(agent, environment, world, levels, key=key)
         return solved_and_returned(episodes, setup)
 
     return for_each_seed(one_seed, states, keys)
 
 
-@partial(jax.jit, static_argnames=("count",))
 def returns_drawn(
     states: TrainState, keys: Key[Array, " seed"], setup: Setup, count: int
 ) -> Float[Array, "seed 2"]:
@@ -45,13 +44,12 @@ def returns_drawn(
         weight = average_probabilities(state.buffer)
         slots = jax.vmap(drawn_from(weight))(jax.random.bits(key_draw, (count,)))
         agent, world = state.learner.agent, state.buffer.levels.world
-        episodes = evaluate(agent, setup.environment, world, slots, key=key_play)
+        episodes = evaluate_compiled(agent, setup.task.environment, world, slots, key=key_play)
         return solved_and_returned(episodes, setup)
 
     return for_each_seed(one_seed, states, keys)
 
 
-@jax.jit
 def information_about(
     states: TrainState,
     keys: Key[Array, " seed"],
@@ -63,7 +61,9 @@ def information_about(
 
     def one_seed(state: TrainState, key: Array) -> Information:
         agent, probe = state.learner.agent, setup.config.probe
-        return level_information(agent, setup.environment, world, levels, probe, key=key)
+        return level_information_compiled(
+            agent, setup.task.environment, world, levels, probe, key=key
+        )
 
     return for_each_seed(one_seed, states, keys)
 

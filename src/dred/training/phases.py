@@ -9,11 +9,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from dred.agents.classifier import guess
 from dred.agents.episodes import NextStart, Start, next_level, same_start
 from dred.agents.ppo import advantage_for_scores, estimate_advantages
+from dred.agents.probe import Examples
+from dred.agents.rewards import RewardScale, scaled
 from dred.agents.rollout import Rollout, roll_out
 from dred.config import MethodConfig
 from dred.generation import settings_of
+from dred.host import Ongoing
 from dred.replay.buffer import (
     EMPTY,
     MUTATED,
@@ -26,7 +30,7 @@ from dred.replay.buffer import (
     note_draws,
 )
 from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
-from dred.replay.scores import LevelScores, is_final, record, score_levels, scores_of
+from dred.replay.scores import LevelScores, is_final, record, score_levels
 from dred.task import GeneratorInput, RunContext
 from dred.training.state import Setup, TrainState, store
 
@@ -38,6 +42,8 @@ class Played(eqx.Module):
     advantage: Float[Array, "time env"]
     scores: LevelScores
     buffer: Buffer
+    reward_scale: RewardScale | None = None
+    ongoing: Ongoing | None = None
 
 
 def rollout_from_buffer(
@@ -59,10 +65,14 @@ def rollout_from_buffer(
         setup=setup,
         key=key_play,
     )
-    rollout, scores = played.rollout, played.scores
+    return recorded(played, buffer, setup)
+
+
+def recorded(played: Played, buffer: Buffer, setup: Setup) -> Played:
+    """Return a rollout in levels of the buffer, with the buffer that knows how it went."""
+    rollout, method = played.rollout, setup.config.method
     buffer = note_draws(buffer, rollout.level.reshape(-1), rollout.begins.reshape(-1))
-    method = setup.config.method
-    buffer = record(buffer, scores, smoothing=method.smoothing, cuts=method.cut_scores)
+    buffer = record(buffer, played.scores, smoothing=method.smoothing, cuts=method.cut_scores)
     return replace(played, buffer=buffer)
 
 
@@ -250,17 +260,45 @@ def play_and_score(
         mesh=setup.mesh,
         key=key_play,
     )
-    advantage = estimate_advantages(rollout, ppo)
+    return score(state, rollout, best=best, optimal=optimal, setup=setup)
+
+
+def score(
+    state: TrainState,
+    rollout: Rollout[Any],
+    *,
+    best: Float[Array, " level"],
+    optimal: Float[Array, " level"],
+    setup: Setup,
+    features: Float[Array, "time env feature"] | None = None,
+) -> Played:
+    """Say how a rollout went, by the critic and the classifier as they are.
+
+    `features` are the agent's representations in it, if they are known already.
+    """
+    method, ppo = setup.config.method, setup.config.ppo
+    scale, paid = state.reward_scale, rollout
+    if scale is not None:
+        begun = replace(scale, running=jnp.where(rollout.begins[0], 0.0, scale.running))
+        scale, reward = scaled(begun, rollout.reward, rollout.ended)
+        paid = replace(rollout, reward=reward)
+    advantage = estimate_advantages(paid, ppo)
+    level_nll = None
+    if state.classifier is not None and "level_nll" in method.scores:
+        if features is None:
+            features = state.learner.agent.representation(rollout.observation, rollout.begins)
+        level_nll = -guess(state.classifier.layer, Examples(features, rollout.level)).log_prob
     scores = score_levels(
-        rollout,
-        advantage_for_scores(rollout, advantage, setup.config.method, ppo),
+        paid,
+        advantage_for_scores(paid, advantage, method, ppo),
         best=best,
         optimal=optimal,
-        scores=scores_of(setup.config.method),
+        scores=method.scores,
         discount=ppo.discount,
         is_solved=setup.task.is_solved,
+        level_nll=level_nll,
     )
-    return Played(rollout, advantage, scores, state.buffer)
+    return Played(rollout, advantage, scores, state.buffer, scale)
 
 
 def select_parents(scores: LevelScores, num_parents: int, count: int) -> Int[Array, " env"]:

@@ -8,18 +8,21 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.sharding import Mesh
-from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray
 
+from dred.agents.classifier import Classifier, new_classifier
 from dred.agents.ppo import Learner, Losses, make_optimiser
+from dred.agents.probe import Information
 from dred.agents.protocol import Agent
+from dred.agents.rewards import RewardScale, new_scale
 from dred.agents.rollout import Rollout
 from dred.config import TrainConfig
 from dred.devices import mesh_of
-from dred.environment import Environment
 from dred.errors import ConfigError, lookup
-from dred.generation import NONE, generators_of, settings_of
+from dred.generation import NONE, check_generators
+from dred.host import HostEnvironment, Ongoing, new_ongoing
 from dred.replay.buffer import Buffer, new_buffer
-from dred.replay.scores import SCORES, scores_of
+from dred.replay.scores import SCORES, LevelScores
 from dred.task import Levels, Task
 
 
@@ -37,6 +40,11 @@ class TrainState(eqx.Module):
     buffer: Buffer
     num_updates: Int[Array, ""]
     eta_scale: Float[Array, ""]  # below 1 if the drift guard holds η back
+    reward_scale: RewardScale | None = None  # if rewards are scaled
+    classifier: Classifier | None = None  # of levels, if there is one
+    ongoing: Ongoing | None = None  # in a simulator on the host
+    classified: Ongoing | None = None  # there, where the classifier's agents play
+    simulators: Any = None  # what these have saved, in a checkpoint
 
 
 class Metrics(eqx.Module):
@@ -46,34 +54,51 @@ class Metrics(eqx.Module):
     solved_rate: Float[Array, ""]  # share of them that were solved
     mean_return: Float[Array, ""]  # of them
     mean_steps: Float[Array, ""]  # between ends
+    value_loss: Float[Array, ""]  # mean |advantage| of the levels that were played
     losses: Losses
+    information: Information | None = None  # about the level, by the classifier that learns beside
 
     @staticmethod
-    def of(rollout: Rollout[Any], losses: Losses, is_solved: Callable[[Array], Array]) -> "Metrics":
-        """Return the metrics of an update."""
+    def of(
+        rollout: Rollout[Any],
+        scores: LevelScores,
+        losses: Losses,
+        is_solved: Callable[[Array], Array],
+        before: Ongoing | None = None,
+    ) -> "Metrics":
+        """Return the metrics of an update; episodes may have begun before it."""
         ended = rollout.ended
         episodes = ended.sum()
-        solved = ended & is_solved(returns_so_far(rollout))
+        nothing = jnp.zeros_like(rollout.reward[0])
+        first = nothing if before is None else before.returned
+        returned = returns_so_far(rollout.reward, rollout.begins, first)
+        solved = ended & is_solved(returned)
         shown = jnp.maximum(episodes, 1).astype(jnp.float32)
+        total = rollout.reward.sum() if before is None else jnp.where(ended, returned, 0.0).sum()
+        was_played = scores.episodes > 0
         return Metrics(
             episodes=episodes,
             solved_rate=solved.sum() / shown,
-            mean_return=rollout.reward.sum() / shown,
+            mean_return=total / shown,
             mean_steps=ended.size / shown,
+            value_loss=jnp.where(was_played, scores.value_loss, 0.0).sum()
+            / jnp.maximum(was_played.sum(), 1),
             losses=losses,
         )
 
 
-def returns_so_far(rollout: Rollout[Any]) -> Float[Array, "time env"]:
+@jax.jit
+def returns_so_far(
+    reward: Float[Array, "time env"], begins: Bool[Array, "time env"], before: Float[Array, " env"]
+) -> Float[Array, "time env"]:
     """Return the sum of rewards of each step's episode, up to and with that step."""
 
     def step(total: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        reward, begins = now
-        total = jnp.where(begins, 0.0, total) + reward
+        reward_t, begins_t = now
+        total = jnp.where(begins_t, 0.0, total) + reward_t
         return total, total
 
-    nothing = jnp.zeros_like(rollout.reward[0])
-    return jax.lax.scan(step, nothing, (rollout.reward, rollout.begins))[1]
+    return jax.lax.scan(step, before, (reward, begins))[1]
 
 
 class Setup(eqx.Module):
@@ -85,7 +110,7 @@ class Setup(eqx.Module):
     mesh: Mesh | None = eqx.field(static=True, default=None)
 
     @property
-    def environment(self) -> Environment[Any, Any, Any, Any]:
+    def environment(self) -> Any:  # noqa: ANN401  (an environment of either kind)
         """Return how levels are played."""
         return self.task.environment
 
@@ -97,25 +122,42 @@ def new_setup(config: TrainConfig, task: Task) -> Setup:
     return Setup(config, task, optimiser, mesh_of(config.devices or 1))
 
 
+def check_config(config: TrainConfig, task: Task) -> None:
+    """Stop if a method or an agent asks for what its task does not have; makes nothing."""
+    check_method(config, task)
+    jax.eval_shape(lambda: task.new_agent(config.agent, jax.random.key(0)))
+
+
 def check_method(config: TrainConfig, task: Task) -> None:
     """Stop if a method asks for what its task does not have."""
     method = config.method
-    for name, generator in generators_of(method, task).items():
-        settings_of(method, name, generator)
-    for name in scores_of(method):
+    check_generators(method, task)
+    for name in method.scores:
         lookup(SCORES, name, what="score")
     asks = {'admit = "solvable"': method.admit == "solvable"}
-    asks |= {f"the score {name!r}": name == "true_regret" for name in scores_of(method)}
+    asks |= {f"the score {name!r}": name == "true_regret" for name in method.scores}
     for what, is_asked in asks.items():
         if is_asked and task.optimal_returns is None:
             raise ConfigError(
                 f"{method.name}: {what} needs to know which returns are possible in a level, which "
                 f"the task {task.name} does not tell."
             )
-    if "level_nll" in scores_of(method):
+    generates = (method.new_level_generator, method.mutation_generator) != (NONE, NONE)
+    if "level_nll" in method.scores and not config.classifier.num_envs:
         raise ConfigError(
             f"{method.name}: the score 'level_nll' needs a classifier that guesses the level while "
-            f"the agent trains, which the task {task.name} does not have."
+            "the agent trains. Ask for one: --set classifier.num_envs=16."
+        )
+    if "level_nll" in method.scores and generates:
+        raise ConfigError(
+            f"{method.name}: the score 'level_nll' is about levels of the dataset, which a "
+            "classifier can know; this method also generates others."
+        )
+    if isinstance(task.environment, HostEnvironment) and (generates or method.warm_up):
+        raise ConfigError(
+            f"{method.name} plays levels only to score them, which the simulator of {task.name} "
+            "does not do. Use a method without generators and warm_up, such as uniform, or "
+            "value-l1 in place of plr."
         )
 
 
@@ -141,7 +183,7 @@ def first_buffer(setup: Setup, dataset: Levels) -> Buffer:
             f"begins with and for {num_envs} more. Use fewer levels or a larger capacity."
         )
     buffer = new_buffer(stored, optimal, capacity)
-    if method.warm_up:
+    if method.warm_up or method.unseen_first:
         return buffer
     return eqx.tree_at(
         lambda b: (b.primary, b.is_scored), buffer, (jnp.ones(capacity), buffer.is_used)
@@ -157,12 +199,42 @@ def store(setup: Setup, levels: Levels) -> Stored:
 def new_state(setup: Setup, dataset: Levels, *, key: PRNGKeyArray) -> TrainState:
     """The state with which a run begins."""
     learner = new_learner(setup, key=jax.random.fold_in(key, FIRST_WEIGHTS))
-    buffer = first_buffer(setup, dataset)
-    state = TrainState(learner, buffer, jnp.zeros((), jnp.int32), jnp.ones(()))
+    buffer, num_envs = first_buffer(setup, dataset), setup.config.ppo.num_envs
+    num_levels = int(buffer.from_dataset.sum())
+    state = TrainState(
+        learner,
+        buffer,
+        jnp.zeros((), jnp.int32),
+        jnp.ones(()),
+        reward_scale=new_scale(num_envs) if setup.config.ppo.scale_rewards else None,
+        classifier=first_classifier(setup, learner.agent, num_levels, key=key),
+        ongoing=first_ongoing(setup, learner.agent, num_levels, num_envs),
+        classified=first_ongoing(
+            setup, learner.agent, num_levels, setup.config.classifier.num_envs
+        ),
+    )
     return jax.tree.map(jnp.copy, state)  # no array twice, so that all can be given away
 
 
-FIRST_WEIGHTS = 2**31 - 2  # a number that no update has
+def first_classifier(
+    setup: Setup, agent: Agent, num_levels: int, *, key: PRNGKeyArray
+) -> Classifier | None:
+    """Return the level classifier with which a run begins, if it has one."""
+    if not setup.config.classifier.num_envs:
+        return None
+    size = agent.num_features
+    key = jax.random.fold_in(key, FIRST_CLASSIFIER)
+    return new_classifier(setup.config.classifier, size, num_levels, key=key)
+
+
+def first_ongoing(setup: Setup, agent: Agent, num_levels: int, num_envs: int) -> Ongoing | None:
+    """Return what goes on in a simulator at first: levels 0, 1, 2 and so on, as released."""
+    if not isinstance(setup.environment, HostEnvironment) or not num_envs:
+        return None
+    return new_ongoing(agent, jnp.arange(num_envs, dtype=jnp.int32) % num_levels)
+
+
+FIRST_WEIGHTS, FIRST_CLASSIFIER = 2**31 - 2, 2**31 - 4  # numbers that no update has
 
 
 def run_key(seed: int) -> PRNGKeyArray:

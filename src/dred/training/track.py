@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from dred.errors import ConfigError, lookup
+from dred.metrics import METRICS, of_features
 from dred.run_folder import RunFolder
 
 Row = Mapping[str, Any]
@@ -34,10 +35,13 @@ def to_tensorboard(run: RunFolder) -> Track:
         seed: summary.Writer(str(run.path / "tensorboard" / f"seed-{seed}")) for seed in run.seeds
     }
 
+    meanings = {one.name: one.meaning for one in (*METRICS, *of_features(run.task.features))}
+
     def track(rows: Sequence[Row]) -> None:
         for row in rows:
             for name, value in numbers_in(row).items():
-                writers[row["seed"]].add_scalar(name, value, row["update"])
+                meaning = meanings.get(name)
+                writers[row["seed"]].add_scalar(name, value, row["update"], description=meaning)
         for writer in writers.values():
             writer.flush()
 

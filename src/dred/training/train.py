@@ -1,9 +1,10 @@
 """Many updates, many seeds: compiled chunks, and what is written between them."""
 
+import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,9 +20,11 @@ from jaxtyping import Array, Float, Key
 from dred import checkpoint
 from dred.config import TrainConfig
 from dred.devices import placed
+from dred.errors import ConfigError
 from dred.evaluation.gaps import gap_bound
+from dred.host import HostEnvironment, Slots, rows
 from dred.run_folder import RunFolder, now
-from dred.task import LevelSet, RunContext
+from dred.task import LevelSet, RunContext, Task
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.milestones import milestones
 from dred.training.phases import makers_of
@@ -35,6 +38,7 @@ from dred.training.state import (
     new_setup,
     new_states,
     run_key,
+    stacked,
 )
 from dred.training.track import Track
 from dred.training.update import update
@@ -50,9 +54,9 @@ class Progress:
     """What to tell about a chunk of updates."""
 
     num_updates: int
-    solved_rate: float
+    replay: float  # by the task's headline number: the share solved, or the mean return
     transitions_per_second: float
-    test_solved_rate: float | None
+    test: float | None  # the same on levels held out
 
 
 @partial(jax.jit, static_argnames=("num_updates",), donate_argnums=(0,))
@@ -75,6 +79,23 @@ def train_chunk(
     return for_each_seed(one_seed, states, keys)
 
 
+def train_chunk_on_host(
+    states: TrainState,
+    keys: Key[Array, " seed"],
+    context: RunContext,
+    setup: Setup,
+    num_updates: int,
+) -> tuple[TrainState, Metrics]:
+    """So many updates of the one seed that a simulator on the host trains."""
+    state = jax.tree.map(lambda leaf: leaf[0], states)
+    rows: list[Metrics] = []
+    for _ in range(num_updates):
+        key = key_of_update(keys[0], state.num_updates)
+        state, metrics = update(state, context=context, setup=setup, key=key)
+        rows.append(metrics)
+    return stacked([state]), stacked([stacked(rows)])
+
+
 class Trainer:
     """A run in progress: its state, its levels, and what is written between chunks."""
 
@@ -94,7 +115,7 @@ class Trainer:
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
         prepare = self.setup.environment.prepare
         levels = jax.tree.map(jnp.asarray, dataset.levels)
-        self.context = RunContext(levels, models or {})
+        self.context = RunContext(levels, models or {}, simulators_of(self.setup, run.seeds))
         self.states = placed(new_states(self.setup, levels, run.seeds), self.setup.mesh)
         sets = {"train": dataset, **({} if held_out is None else {"test": held_out})}
         self.suites = {
@@ -113,16 +134,37 @@ class Trainer:
 
     def restore(self) -> None:
         """Go on from the newest checkpoint that is whole, if there is one."""
-        found = checkpoint.load_latest(self.run.checkpoints, self.states)
-        if found is not None:
+        found = checkpoint.load_latest(self.run.checkpoints, self._saved_like())
+        if found is None:
+            self._begin_simulators()
+        else:
             states, warnings = found
-            self.states = placed(states, self.setup.mesh)
+            for name, slots in (self.context.simulators or {}).items():
+                slots.restore(jax.tree.map(np.asarray, states.simulators[name]))
+            self.states = placed(with_simulators(states, None), self.setup.mesh)
             for warning in warnings:
                 self.say(warning)
         self.run.cut_metrics(self.num_updates)
         rows = self.run.metrics()
         self.warned = {row["seed"] for row in rows if row.get("unusable_scores")}
         self.seconds = float(rows[-1]["seconds"]) if rows else 0.0
+
+    def _saved_like(self) -> TrainState:
+        """Return what a checkpoint has; how large the states of simulators are is not known."""
+        environment, simulators = self.setup.task.environment, self.context.simulators
+        if simulators is None or not isinstance(environment, HostEnvironment):
+            return self.states
+        unknown = {name: checkpoint.AnyShape() for name in environment.saved}
+        return with_simulators(self.states, dict.fromkeys(simulators, unknown))
+
+    def _begin_simulators(self) -> None:
+        """Begin the first levels of simulators, if there are any."""
+        going = {"play": self.states.ongoing, "classify": self.states.classified}
+        world = jax.tree.map(lambda leaf: leaf[0], self.states.buffer.levels.world)
+        for name, slots in (self.context.simulators or {}).items():
+            ongoing = going[name]
+            if ongoing is not None:
+                slots.reset_to(rows(world, ongoing.level[0]))
 
     def train(self, *, tell: Callable[[Progress], None] = lambda _: None) -> None:
         """Train to the end. An interruption finishes the chunk, saves, and is raised again."""
@@ -139,7 +181,8 @@ class Trainer:
         config, before = self.config, self.num_updates
         size = min(config.chunk, config.num_updates - before)
         begun = time.perf_counter()
-        self.states, metrics = train_chunk(self.states, self.keys, self.context, self.setup, size)
+        chunk = train_chunk if self.context.simulators is None else train_chunk_on_host
+        self.states, metrics = chunk(self.states, self.keys, self.context, self.setup, size)
         jax.block_until_ready(self.states)
         seconds = time.perf_counter() - begun
         self.seconds += seconds
@@ -168,9 +211,14 @@ class Trainer:
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()
         rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
-        tested = [row["solved_rate/test"] for row in rows if "solved_rate/test" in row]
-        solved = float(np.mean([row["solved_rate/replay"] for row in rows]))
-        tell(Progress(after, solved, rate, float(np.mean(tested)) if tested else None))
+        headline = self.setup.task.headline
+        found = {
+            name: [row[f"{headline}/{name}"] for row in rows if f"{headline}/{name}" in row]
+            for name in ("replay", "test")
+        }
+        replay = float(np.mean(found["replay"])) if found["replay"] else math.nan
+        test = float(np.mean(found["test"])) if found["test"] else None
+        tell(Progress(after, replay, rate, test))
 
     def _rows(self, metrics: Metrics, after: int, seconds: float) -> list[dict[str, Any]]:
         """One line per seed: averages over the chunk."""
@@ -178,6 +226,7 @@ class Trainer:
         rows: list[dict[str, Any]] = []
         for index, seed in enumerate(self.run.seeds):
             mean = jax.tree.map(lambda leaf, index=index: float(np.mean(leaf[index])), metrics)
+            online = mean.information
             rows.append(
                 {
                     "seed": seed,
@@ -189,6 +238,7 @@ class Trainer:
                     "solved_rate/replay": mean.solved_rate,
                     "return/replay": mean.mean_return,
                     "steps_per_episode": mean.mean_steps,
+                    "value_loss": mean.value_loss,
                     "loss/total": mean.losses.total,
                     "loss/policy": mean.losses.policy,
                     "loss/value": mean.losses.value,
@@ -198,6 +248,11 @@ class Trainer:
                     "gradient_norm": mean.losses.gradient_norm,
                 }
             )
+            if not mean.episodes and self.context.simulators is not None:  # nothing is known
+                del rows[-1]["solved_rate/replay"], rows[-1]["return/replay"]
+            if online is not None and not math.isnan(online.nats):
+                rows[-1]["online_information"] = online.nats
+                rows[-1]["online_accuracy"] = online.accuracy
         return rows
 
     def _evaluate(self, rows: list[dict[str, Any]]) -> None:
@@ -280,7 +335,34 @@ class Trainer:
     def _save(self) -> None:
         path = checkpoint.path_of(self.run.checkpoints, self.num_updates)
         names: checkpoint.Arrays = {"makers": np.array(self.makers)}
-        checkpoint.save(path, self.states, keep=self.config.keep_checkpoints, beside=names)
+        states = self.states
+        if self.context.simulators is not None:
+            saved = {name: slots.save() for name, slots in self.context.simulators.items()}
+            states = with_simulators(states, saved)
+        checkpoint.save(path, states, keep=self.config.keep_checkpoints, beside=names)
+
+
+def with_simulators(states: TrainState, saved: Any) -> TrainState:  # noqa: ANN401  (arrays)
+    """Return the same states with what simulators have saved."""
+    return eqx.tree_at(lambda s: s.simulators, states, saved, is_leaf=lambda leaf: leaf is None)
+
+
+def check_one_seed(task: Task, seeds: Sequence[int]) -> None:
+    """Stop if a simulator on the host is to train several seeds at once."""
+    if len(seeds) > 1:
+        raise ConfigError(
+            f"The simulator of {task.name} trains one seed at a time. Start a run for each."
+        )
+
+
+def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None:
+    """Start the simulators of a run on the host: to learn from, and for the classifier."""
+    environment, config = setup.task.environment, setup.config
+    if not isinstance(environment, HostEnvironment):
+        return None
+    check_one_seed(setup.task, seeds)
+    counts = {"play": config.ppo.num_envs, "classify": config.classifier.num_envs}
+    return {name: environment.open(count) for name, count in counts.items() if count}
 
 
 @contextmanager

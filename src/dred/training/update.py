@@ -8,8 +8,12 @@ from jaxtyping import PRNGKeyArray
 from dred.agents.ppo import learn
 from dred.generation import NONE
 from dred.task import RunContext
-from dred.training.phases import ROLLOUTS, explore, mutate, score_dataset, select_parents
+from dred.training.classify import classify
+from dred.training.on_host import rollout_for
+from dred.training.phases import explore, mutate, score_dataset, select_parents
 from dred.training.state import Metrics, Setup, TrainState
+
+CLASSIFY = 5  # a number for the key of the classifier, beside the five of the other phases
 
 
 def update(
@@ -19,7 +23,7 @@ def update(
 
     Every update learns once. Before that, levels may be scored without learning from them, until
     all of the dataset are scored and chance says to replay; after it, new levels may be made from
-    those that were replayed, scored, and admitted to the buffer.
+    those that were replayed, scored, and admitted to the buffer. A classifier may learn beside.
     """
     method, ppo = setup.config.method, setup.config.ppo
     key_score, key_explore, key_play, key_learn, key_mutate = jax.random.split(key, 5)
@@ -28,7 +32,7 @@ def update(
         state = score_dataset(state, setup=setup, key=key_score)
     if method.learn_on == "replay" and method.new_level_generator != NONE:
         state = explore(state, context=context, setup=setup, key=key_explore)
-    played = ROLLOUTS[method.learn_on](state, context=context, setup=setup, key=key_play)
+    played = rollout_for(setup)(state, context=context, setup=setup, key=key_play)
     learner, losses = learn(
         state.learner,
         played.rollout,
@@ -38,8 +42,20 @@ def update(
         mesh=setup.mesh,
         key=key_learn,
     )
-    after = replace(state, learner=learner, buffer=played.buffer, num_updates=state.num_updates + 1)
+    after = replace(
+        state,
+        learner=learner,
+        buffer=played.buffer,
+        reward_scale=played.reward_scale,
+        ongoing=played.ongoing,
+        num_updates=state.num_updates + 1,
+    )
     if method.mutation_generator != NONE:
         parents = select_parents(played.scores, method.num_parents, ppo.num_envs)
         after = mutate(after, parents, context=context, setup=setup, key=key_mutate)
-    return after, Metrics.of(played.rollout, losses, setup.task.is_solved)
+    metrics = Metrics.of(played.rollout, played.scores, losses, setup.task.is_solved, state.ongoing)
+    if state.classifier is not None:
+        key_classify = jax.random.fold_in(key, CLASSIFY)
+        after, found = classify(after, context=context, setup=setup, key=key_classify)
+        metrics = replace(metrics, information=found)
+    return after, metrics

@@ -227,7 +227,7 @@ def test_one_seed_has_no_interval():
     assert found.value == 3.0 and math.isnan(found.intervals[0.95].low)
 
 
-def test_who_beats_whom_by_hand():
+def test_probabilities_of_improvement_by_hand():
     scores = {
         ("maze", "value-l1"): [1, 2],
         ("maze", "uniform"): [0, 2],  # 1 > 0, 1 < 2, 2 > 0, 2 = 2: 2.5 of 4

@@ -52,8 +52,7 @@ def test_importing_dred_does_not_import_the_simulator():
 @pytest.mark.parametrize(
     "words",
     [
-        ["procgen", "train", "bigfish", "--out", "run"],
-        ["procgen", "study", "study.toml"],
+        ["train", "uniform", "--task", "procgen/bigfish", "--out", "run"],
         ["bench", "procgen"],
         ["levels", "show", "procgen/coinrun", "--out", "coinrun.png"],
     ],

@@ -12,9 +12,9 @@ import pytest
 
 from dred.errors import DatasetError
 from dred.files import OutputError
-from dred.reports.table import to_csv, to_markdown
+from dred.reports.kit.table import to_csv, to_markdown
 from dred.tasks.procgen.analysis import analyse
-from dred.tasks.procgen.comparisons import correlations, sizes, who_beats_whom
+from dred.tasks.procgen.comparisons import correlations, probabilities_of_improvement, sizes
 from dred.tasks.procgen.curves import curves_by_game, curves_over_games
 from dred.tasks.procgen.figures import all_figures
 from dred.tasks.procgen.outcomes import MEASURES, STRATEGIES, Outcome, Spread
@@ -185,7 +185,15 @@ def test_a_table_by_game_as_it_is_read():
 def test_high_scores_and_low_gaps_are_bold():
     scores = {"uniform": (9.0, 5.0), "mi": (4.0, 3.0)}  # train and test
     outcomes = [
-        Outcome("maze", name, 200, seed, train + 0.1 * seed, test, information=train + 0.1 * seed)
+        Outcome(
+            "maze",
+            name,
+            200,
+            seed,
+            train + 0.1 * seed,
+            test + 0.01 * seed,
+            information=train + 0.1 * seed,
+        )
         for name, (train, test) in scores.items()
         for seed in range(3)
     ]
@@ -231,7 +239,7 @@ def test_correlations_stand_beside_the_papers(outcomes):
 
 
 def test_green_is_a_higher_score_and_a_lower_gap(outcomes):
-    shown = who_beats_whom(analyse(outcomes, **FEW))
+    shown = probabilities_of_improvement(analyse(outcomes, **FEW))
     assert [row[0].main for row in shown.rows] == [
         "value-l1+uniform against value-l1",
         "value-l1+mi against value-l1",
@@ -275,7 +283,7 @@ def test_a_single_run_makes_a_report_that_says_what_it_cannot(tmp_path):
         "not normalised in games where uniform was not run or got nothing: maze.",
         "I(L; b), nats was not measured in 1 of 1 runs.",
         "There are too few measurements to compare.",
-        "None of the paper&#x27;s pairs of strategies was run in the same game.",
+        "None of the paper's pairs of strategies was run in the same game.",
         "No game was trained on several numbers of levels.",
         "There are no learning curves in what was given.",
         "One seed, so without intervals.",

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from dred.agents.encoders import Linear
-from dred.agents.initialise import orthogonal, xavier_uniform
+from dred.agents.initialise import orthogonal
 from dred.tasks.gridworld.view import OBJECT_NUMBERS, VIEW, View
 
 KERNEL, CHANNELS, FILTERS = 3, 3, 16
@@ -78,7 +78,8 @@ def new_convolution(keys: Key[Array, " 3"]) -> Convolution:
     """The first weights of the released code."""
     inputs = KERNEL * KERNEL * CHANNELS
     key_kernel, key_heading, key_bias = keys
-    kernel = xavier_uniform(inputs, FILTERS * KERNEL**2, (inputs, FILTERS), key=key_kernel)
+    square = (KERNEL, KERNEL, CHANNELS, FILTERS)
+    kernel = jax.nn.initializers.xavier_uniform()(key_kernel, square).reshape(inputs, FILTERS)
     shape = (HEADINGS, HEADING_SIZE)
     heading = jax.random.uniform(key_heading, shape, minval=-0.5, maxval=0.5)
     bias = jax.random.uniform(key_bias, (HEADING_SIZE,), minval=-0.5, maxval=0.5)

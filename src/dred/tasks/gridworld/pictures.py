@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, UInt8
-from PIL import Image
 
 from dred.errors import ConfigError
 from dred.files import replacing
+from dred.reports.kit.pictures import gif_of
 from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.levels.render import draw_level
 from dred.tasks.gridworld.levels.text import START_OF, SYMBOL_OF
@@ -55,14 +55,6 @@ def save_episode(
     """Write an episode as a GIF, a frame a pose; the last one stays a little longer."""
     if not poses:
         raise ConfigError("An episode needs at least one pose (row, column, heading) to be drawn.")
-    frames = [Image.fromarray(draw_agent(level, *pose, cell=cell)) for pose in poses]
-    durations = [round(1000 / fps)] * (len(frames) - 1) + [1200]
+    frames = [draw_agent(level, *pose, cell=cell) for pose in poses]
     with replacing(Path(path)) as temporary:
-        frames[0].save(
-            temporary,
-            format="GIF",
-            save_all=True,
-            append_images=frames[1:],
-            duration=durations,
-            loop=0,
-        )
+        temporary.write_bytes(gif_of(frames, fps=fps))

@@ -121,16 +121,38 @@ GRIDWORLD = Task(
     new_agent=new_gridworld_agent,
     budgets=GRIDWORLD_BUDGETS,
     optimal_returns=optimal,
+    return_meaning=(
+        "Return is 1 for reaching the goal at once and falls to 0.1 at the time limit; 0 without "
+        "reaching it."
+    ),
     features={
-        "solvable_mass": Feature("can be solved", percent=True),
-        "path": Feature("steps from start to goal"),
-        "moss_density": Feature("moss, of navigable cells", percent=True),
-        "lava_density": Feature("lava, of other cells", percent=True),
+        "path": Feature(
+            "steps from start to goal",
+            meaning="mean under P_Λ of the steps from start to goal, over levels that can be "
+            "solved",
+        ),
+        "moss_density": Feature(
+            "moss, of navigable cells",
+            percent=True,
+            meaning="mean under P_Λ of moss among navigable cells",
+        ),
+        "lava_density": Feature(
+            "lava, of other cells",
+            percent=True,
+            meaning="mean under P_Λ of lava among lava and walls",
+        ),
+        "solvable_mass": Feature(
+            "probability of a solvable level",
+            percent=True,
+            meaning="probability of drawing a level that can be solved",
+        ),
     },
     measure=measure,
     histogram=histogram_of,
     generators=GENERATORS,
     pictures=GridworldPictures(),
+    picture_meaning="Lighter tiles are what the agent sees.",
     describe_size=describe_size,
     suites={"paper": Suite(PAPER, paper_suite)},
+    usual_levels={"train": "cave-escape-train", "test": "cave-escape-test"},
 )

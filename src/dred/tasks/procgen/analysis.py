@@ -1,4 +1,4 @@
-"""What the runs of the Procgen study say: aggregates, who beats whom, and what goes with what.
+"""What the runs of the Procgen study say: aggregates, improvements and correlations.
 
 Section 3 and appendix B of the paper, for outcomes of any games, strategies and seeds; what cannot
 be told from them is left out or NaN. Each entry of a matrix of runs and games is a training of its
@@ -16,8 +16,8 @@ from dred.errors import DatasetError
 from dred.evaluation.statistics import (
     Interval,
     by_run,
+    compare,
     mean,
-    not_worse_than_best,
     probability_of_improvement,
     stratified_bootstrap,
 )
@@ -123,11 +123,9 @@ def analyse(
 
 
 def best_of(groups: Mapping[str, Float[np.ndarray, "_"]], *, higher: bool) -> frozenset[str]:
-    """The best strategy and those that do not differ from it; none if that is all of them."""
+    """Return the best strategy and those that do not differ from it, if that can be tested."""
     there = {name: runs for name, runs in groups.items() if len(runs)}
-    if not there:
-        return frozenset()
-    return not_worse_than_best(there, higher_is_better=higher, none_if_all=True)
+    return compare(there, higher_is_better=higher)[0]
 
 
 def matrix_of(table: ByGame, strategy: str, games: Sequence[str]) -> Float[np.ndarray, "run game"]:
@@ -140,7 +138,7 @@ def matrix_of(table: ByGame, strategy: str, games: Sequence[str]) -> Float[np.nd
 def aggregates(
     outcomes: Sequence[Outcome], measure: str, *, repeats: int = REPEATS, seed: int = 0
 ) -> dict[str, Aggregate]:
-    """The mean over games of each strategy, with intervals.
+    """Return the mean over games of each strategy, with intervals.
 
     Only games in which all strategies were measured count, so that all are judged by the same
     ones. Empty if there is no such game.
@@ -210,7 +208,7 @@ def by_size(outcomes: Sequence[Outcome]) -> list[AtSize]:
 
 
 def at_size(outcomes: Sequence[Outcome], game: str, strategy: str, num_levels: int) -> AtSize:
-    """One strategy in one game with one number of levels."""
+    """Return one strategy in one game with one number of levels."""
     there = [one for one in outcomes if (one.game, one.num_levels) == (game, num_levels)]
     mine = sorted((one for one in there if one.strategy == strategy), key=lambda one: one.seed)
     uniform = {one.seed: one.train for one in there if one.strategy == UNIFORM}

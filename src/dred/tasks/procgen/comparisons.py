@@ -1,4 +1,4 @@
-"""The tables of what goes with what, who beats whom, and how much the number of levels matters.
+"""The tables of correlations, probabilities of improvement and numbers of training levels.
 
 They hold the numbers of the paper's figures fig:correlation_analysis, fig:p_improvement_procgen
 and fig:numlvl_exp.
@@ -7,7 +7,7 @@ and fig:numlvl_exp.
 from collections.abc import Iterable
 
 from dred.reports.correlations import Correlation, coefficient, correlation
-from dred.reports.table import NOTHING, Cell, Table, between
+from dred.reports.kit.table import NOTHING, Cell, Table, between
 from dred.tasks.procgen.analysis import PAIRS, Findings, Improvement, points_of
 from dred.tasks.procgen.paper import CORRELATIONS, printed_means
 from dred.tasks.procgen.shown import INTERVALS, capital, ends, interval_note, plus_minus
@@ -22,7 +22,7 @@ OF_SIZE = ("train", "test", "gen_gap", "shift_gap", "effective_levels", "train_d
 
 
 def correlations(findings: Findings) -> Table:
-    """What goes with what, over runs and over means of seeds, with what the paper says."""
+    """Return correlations over runs and over means of seeds, with what the paper says."""
     found = [
         (relation, over, one)
         for relation in RELATIONS
@@ -54,7 +54,7 @@ def correlations(findings: Findings) -> Table:
 def correlations_of(
     findings: Findings, relation: tuple[str, str]
 ) -> Iterable[tuple[str, Correlation]]:
-    """One pair of measurements: ours over runs and over means, the paper's over the same."""
+    """Yield one pair of measurements: ours over runs and over means, the paper's over the same."""
     yield "runs", correlation(points_of(findings.usual, *relation))
     yield "means of seeds", correlation(points_of(findings.usual, *relation, seed_means=True))
     if relation in CORRELATIONS:
@@ -65,8 +65,8 @@ def correlations_of(
         yield "paper, its printed means", correlation(theirs)
 
 
-def who_beats_whom(findings: Findings) -> Table:
-    """Probabilities for the paper's four pairs."""
+def probabilities_of_improvement(findings: Findings) -> Table:
+    """Return probabilities of improvement for the paper's four pairs."""
     found = {
         key: {(one.strategy, one.other): one for one in some}
         for key, some in findings.improvements.items()
@@ -96,7 +96,7 @@ def who_beats_whom(findings: Findings) -> Table:
 
 
 def improvement_cell(one: Improvement | None, *, more_is_better: bool) -> Cell:
-    """A probability, coloured by whether it speaks for the first."""
+    """Return a probability, coloured by whether it speaks for the first."""
     if one is None:
         return Cell(NOTHING)
     share = one.value if more_is_better else 1.0 - one.value

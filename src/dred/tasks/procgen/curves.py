@@ -9,10 +9,10 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dred.reports import charts
-from dred.reports.charts import LinePanel
-from dred.reports.content import Drawing, drawn
-from dred.reports.curves import Curve
+from dred.reports.kit import chart
+from dred.reports.kit.chart import Curve, LinePanel
+from dred.reports.kit.drawing import Drawing, drawn
+from dred.reports.kit.looks import Looks
 from dred.tasks.procgen.outcomes import Outcome, RunName, order_of, scales
 from dred.tasks.procgen.shown import capital
 
@@ -41,7 +41,7 @@ ALSO_OVER_GAMES = (OverTime("effective_levels", "", "effective number of levels"
 
 
 def read(rows: Iterable[Mapping[str, object]], metric: str) -> Values:
-    """A metric of one run, without what is not a number; of two rows, the later counts."""
+    """Return a metric of one run, without what is not a number; of two rows, the later counts."""
     values: Values = {}
     for row in rows:
         when, value = row.get("transitions"), row.get(metric)
@@ -57,7 +57,7 @@ def read(rows: Iterable[Mapping[str, object]], metric: str) -> Values:
 def runs_of(
     outcomes: Sequence[Outcome], curves: Curves, metric: str
 ) -> dict[str, dict[str, list[Values]]]:
-    """The runs that have a metric, by strategy and game; only those among the outcomes."""
+    """Return the runs that have a metric, by strategy and game; only those among the outcomes."""
     known = {one.run for one in outcomes}
     found: dict[str, dict[str, list[Values]]] = {}
     for run in sorted(curves, key=lambda run: (order_of(run[1]), *run)):
@@ -71,7 +71,7 @@ def runs_of(
 def curves_by_game(
     outcomes: Sequence[Outcome], curves: Curves, metric: str
 ) -> dict[str, dict[str, Curve]]:
-    """Means over seeds, by game and strategy."""
+    """Return means over seeds, by game and strategy."""
     found: dict[str, dict[str, Curve]] = {}
     for strategy, games in runs_of(outcomes, curves, metric).items():
         for game, runs in games.items():
@@ -84,7 +84,7 @@ def curves_by_game(
 def curves_over_games(
     outcomes: Sequence[Outcome], curves: Curves, metric: str, *, normalise: bool
 ) -> dict[str, Curve]:
-    """Means over games, by strategy: over those that all strategies have.
+    """Return means over games, by strategy: over those that all strategies have.
 
     Scores are divided by uniform's mean test score at the end, as in `normalised`.
     """
@@ -102,7 +102,7 @@ def curves_over_games(
 
 
 def common(runs: Sequence[Values]) -> list[int]:
-    """The moments at which one of these runs has a value, from when to when all of them do.
+    """Return the moments at which one of these runs has a value, from when to when all of them do.
 
     Not every update ends an episode in every run, so that few moments have a value in all.
     """
@@ -113,7 +113,7 @@ def common(runs: Sequence[Values]) -> list[int]:
 
 
 def at(run: Values, when: Sequence[int]) -> Float[np.ndarray, " moment"]:
-    """The values at some moments; between two that are known, on a straight line."""
+    """Return the values at some moments; between two that are known, on a straight line."""
     known = sorted(run)
     return np.interp(when, known, [run[moment] for moment in known])
 
@@ -131,8 +131,8 @@ def mean_of(games: Sequence[Sequence[Values]], when: Sequence[int], by: Sequence
     return Curve(np.array(when), np.mean(means, axis=0), error)
 
 
-def training_over_games(outcomes: Sequence[Outcome], curves: Curves) -> list[Drawing]:
-    """Means over games while training goes on; scores are normalised."""
+def training_over_games(outcomes: Sequence[Outcome], curves: Curves, looks: Looks) -> list[Drawing]:
+    """Return means over games while training goes on; scores are normalised."""
     panels: list[LinePanel] = []
     for what in (*CURVES, *ALSO_OVER_GAMES):
         lines = curves_over_games(outcomes, curves, what.metric, normalise=what.is_score)
@@ -142,32 +142,34 @@ def training_over_games(outcomes: Sequence[Outcome], curves: Curves) -> list[Dra
     if not panels:
         return []
     alt = f"Means over games over training: {', '.join(panel.title for panel in panels)}."
-    return [drawn("curves", alt, lambda columns: draw_training(panels, columns=columns), 3)]
+    return [drawn("curves", alt, lambda columns: draw_training(panels, looks, columns=columns), 3)]
 
 
-def training_by_game(outcomes: Sequence[Outcome], curves: Curves, what: OverTime) -> list[Drawing]:
-    """One metric over training: a panel for each game."""
+def training_by_game(
+    outcomes: Sequence[Outcome], curves: Curves, what: OverTime, looks: Looks
+) -> list[Drawing]:
+    """Return one metric over training: a panel for each game."""
     lines = curves_by_game(outcomes, curves, what.metric)
     panels = [
         LinePanel(
-            game, {name: charts.thin(one, most=40) for name, one in here.items()}, what.percent
+            game, {name: chart.thin(one, most=40) for name, one in here.items()}, what.percent
         )
         for game, here in lines.items()
     ]
     if not panels:
         return []
     alt = f"{capital(what.label)} over training in {', '.join(lines)}."
-    return [drawn(what.name, alt, lambda columns: draw_training(panels, columns=columns), 4)]
+    return [drawn(what.name, alt, lambda columns: draw_training(panels, looks, columns=columns), 4)]
 
 
-def draw_training(panels: Sequence[LinePanel], *, columns: int) -> Figure:
+def draw_training(panels: Sequence[LinePanel], looks: Looks, *, columns: int) -> Figure:
     """Curves over transitions."""
-    figure = charts.draw_lines(panels, columns=columns, across="transitions")
+    figure = chart.draw_lines(panels, looks, columns=columns, across="transitions")
     for axis in figure.axes:
         axis.xaxis.set_major_formatter(FuncFormatter(millions))
     return figure
 
 
 def millions(value: float, _: object = None) -> str:
-    """A tick: 5 000 000 as 5M."""
-    return f"{value / 1e6:g}M" if abs(value) >= 1e6 else charts.thousands(value)
+    """Return a tick: 5 000 000 as 5M."""
+    return f"{value / 1e6:g}M" if abs(value) >= 1e6 else chart.thousands(value)

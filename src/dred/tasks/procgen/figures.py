@@ -18,15 +18,17 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from dred.reports import charts
-from dred.reports.charts import Bar, BarPanel
-from dred.reports.content import Drawing, drawn
 from dred.reports.correlations import correlation, in_words
-from dred.reports.figures import middle_range
-from dred.reports.scatter import Dots, ScatterPanel, draw_scatter
+from dred.reports.kit import chart
+from dred.reports.kit.chart import ALL, Bar, BarPanel
+from dred.reports.kit.drawing import Drawing, drawn
+from dred.reports.kit.figures import REPORT_STYLE, grid_of, middle_range
+from dred.reports.kit.looks import Looks
+from dred.reports.kit.scatter import Dots, ScatterPanel, draw_scatter
 from dred.tasks.procgen.analysis import PAIRS, Aggregate, AtSize, Findings, points_of
 from dred.tasks.procgen.comparisons import RELATIONS
 from dred.tasks.procgen.curves import CURVES, Curves, training_by_game, training_over_games
+from dred.tasks.procgen.looks import looks_of
 from dred.tasks.procgen.outcomes import MEASURES, UNIFORM, Outcome, strategies_of
 from dred.tasks.procgen.shown import capital
 
@@ -39,20 +41,21 @@ AXES = {
 
 
 def all_figures(findings: Findings, curves: Curves) -> dict[str, Drawing]:
-    """Every figure that there is something to show in, by name."""
+    """Return every figure that there is something to show in, by name."""
+    looks, usual = looks_of(findings.outcomes), findings.usual
     figures = [
-        *over_games(findings),
-        *scatter(findings),
-        *improvement(findings),
-        *num_levels(findings),
-        *training_over_games(findings.usual, curves),
-        *(one for what in CURVES for one in training_by_game(findings.usual, curves, what)),
+        *over_games(findings, looks),
+        *scatter(findings, looks),
+        *improvement(findings, looks),
+        *num_levels(findings, looks),
+        *training_over_games(usual, curves, looks),
+        *(one for what in CURVES for one in training_by_game(usual, curves, what, looks)),
     ]
     return {figure.name: figure for figure in figures}
 
 
-def over_games(findings: Findings) -> list[Drawing]:
-    """Means over games with intervals; a dot is a run's mean."""
+def over_games(findings: Findings, looks: Looks) -> list[Drawing]:
+    """Return means over games with intervals; a dot is a run's mean."""
     panels = [
         BarPanel(
             f"{capital(measure.over_games_label)} {'↑' if measure.higher else '↓'}",
@@ -79,20 +82,20 @@ def over_games(findings: Findings) -> list[Drawing]:
             "over-games",
             "Scores, GenGap, information and classifier accuracy of each strategy as means over "
             "games, with intervals; the table has the numbers.",
-            lambda columns: charts.draw_bars(panels, columns=columns),
+            lambda columns: chart.draw_bars(panels, looks, columns=columns),
             len(panels),
         )
     ]
 
 
 def limits_of(several: Iterable[Aggregate]) -> tuple[float, float]:
-    """A range with room for all intervals and dots."""
+    """Return a range with room for all intervals and dots."""
     values = [v for one in several for v in (*one.intervals[0.99], one.value, *one.by_run)]
     return middle_range(float(value) for value in values if math.isfinite(value))
 
 
-def scatter(findings: Findings) -> list[Drawing]:
-    """Measurements against each other: a point for each game and strategy."""
+def scatter(findings: Findings, looks: Looks) -> list[Drawing]:
+    """Return measurements against each other: a point for each game and strategy."""
     there = [
         relation
         for relation in RELATIONS
@@ -106,11 +109,13 @@ def scatter(findings: Findings) -> list[Drawing]:
     )
 
     panels = [scatter_panel(findings.usual, relation) for relation in there]
-    return [drawn("correlations", alt, lambda columns: draw_scatter(panels, columns=columns), 2)]
+    return [
+        drawn("correlations", alt, lambda columns: draw_scatter(panels, looks, columns=columns), 2)
+    ]
 
 
 def scatter_panel(outcomes: Sequence[Outcome], relation: tuple[str, str]) -> ScatterPanel:
-    """One pair of measurements: a point for each game, by strategy."""
+    """Return one pair of measurements: a point for each game, by strategy."""
     points = points_of(outcomes, *relation, seed_means=True)
     dots: list[Dots] = []
     for strategy in strategies_of(outcomes):
@@ -122,8 +127,8 @@ def scatter_panel(outcomes: Sequence[Outcome], relation: tuple[str, str]) -> Sca
     )
 
 
-def improvement(findings: Findings) -> list[Drawing]:
-    """How likely one strategy has more of something than another."""
+def improvement(findings: Findings, looks: Looks) -> list[Drawing]:
+    """Return how likely one strategy has more of something than another."""
     titles = {"test": "P(higher test score)", "gen_gap": "P(higher GenGap)"}
     found = {
         key: {(one.strategy, one.other): one for one in some}
@@ -141,13 +146,13 @@ def improvement(findings: Findings) -> list[Drawing]:
                 for one in [some[pair]]
             ),
             reference=0.5,
-            limits=(-0.02, 1.02),
+            limits=ALL,
         )
         for key, some in found.items()
     ]
 
     def draw(columns: int) -> Figure:
-        figure = charts.draw_bars(panels, columns=columns, all_named=columns == 1)
+        figure = chart.draw_bars(panels, looks, columns=columns, all_named=columns == 1)
         figure.set_figheight(1.5 * figure.get_figheight())  # two lines to each name
         for place, axis in enumerate(figure.axes):
             named = place % columns == 0
@@ -162,8 +167,8 @@ def improvement(findings: Findings) -> list[Drawing]:
     return [drawn("improvement", alt, draw, 2)]
 
 
-def num_levels(findings: Findings) -> list[Drawing]:
-    """For each game that was trained on several numbers of levels: how much depends on them."""
+def num_levels(findings: Findings, looks: Looks) -> list[Drawing]:
+    """Return, for each game trained on several numbers of levels, how much depends on them."""
     games = dict.fromkeys(row.game for row in findings.sizes)
     return [
         drawn(
@@ -171,7 +176,7 @@ def num_levels(findings: Findings) -> list[Drawing]:
             f"Scores and gaps in {game} over the number of training levels, with one standard "
             "error; the table has the numbers.",
             lambda columns, game=game: draw_sizes(
-                [row for row in findings.sizes if row.game == game], columns=columns
+                [row for row in findings.sizes if row.game == game], looks, columns=columns
             ),
             2,
         )
@@ -179,8 +184,8 @@ def num_levels(findings: Findings) -> list[Drawing]:
     ]
 
 
-def draw_sizes(rows: Sequence[AtSize], *, columns: int) -> Figure:
-    """Four panels: train score, test score, GenGap, and ShiftGap with what it explains."""
+def draw_sizes(rows: Sequence[AtSize], looks: Looks, *, columns: int) -> Figure:
+    """Draw four panels: train score, test score, GenGap, and ShiftGap with what it explains."""
     panels = {
         "Train score": ("train",),
         "Test score": ("test",),
@@ -188,18 +193,17 @@ def draw_sizes(rows: Sequence[AtSize], *, columns: int) -> Figure:
         "ShiftGap, and uniform's lead in train score": ("shift_gap", "train_deficit"),
     }
     handles: dict[str, Any] = {}
-    with rc_context(charts.REPORT_STYLE):
-        height = 2.75 * -(-len(panels) // columns) + 0.4
-        figure = Figure(figsize=(4.6 * columns, height), layout=charts.room())
+    with rc_context(REPORT_STYLE):
+        figure, axes = grid_of(len(panels), columns, (4.6, 2.75))
         for place, (title, measures) in enumerate(panels.items()):
-            axis = figure.add_subplot(-(-len(panels) // columns), columns, place + 1)
+            axis = axes[place]
             for measure in measures:
-                handles |= size_lines(axis, rows, measure)
+                handles |= size_lines(axis, rows, measure, looks)
             size_axis(axis, sorted({row.num_levels for row in rows}))
             axis.set_title(title, loc="left")
             if place >= len(panels) - columns:
                 axis.set_xlabel("training levels")
-        charts.legend(figure, handles, columns)
+        chart.legend(figure, handles, looks, columns)
     return figure
 
 
@@ -207,8 +211,9 @@ def size_lines(
     axis: Any,  # noqa: ANN401  (Matplotlib's)
     rows: Sequence[AtSize],
     measure: str,
+    looks: Looks,
 ) -> dict[str, Any]:
-    """One measurement over the number of levels; the lines by strategy, or by what they are."""
+    """Draw one measurement over the number of levels; return the lines by name."""
     handles: dict[str, Any] = {}
     about_shift = measure in ("shift_gap", "train_deficit")
     for strategy in dict.fromkeys(row.strategy for row in rows):
@@ -221,8 +226,8 @@ def size_lines(
             [row.num_levels for row in mine],
             [spread.mean for spread in spreads],
             [0.0 if math.isnan(spread.error) else spread.error for spread in spreads],
-            color=charts.colour_of(strategy),
-            marker=charts.marker_of(strategy),
+            color=looks[strategy].colour,
+            marker=looks[strategy].marker,
             markersize=5,
             linewidth=1.8,
             linestyle="--" if dashed else "-",
@@ -233,7 +238,7 @@ def size_lines(
 
 
 def size_axis(axis: Any, sizes: Sequence[int]) -> None:  # noqa: ANN401  (Matplotlib's)
-    """A logarithmic axis with a tick at each number of levels that was tried."""
+    """Make an axis logarithmic, with a tick at each number of levels that was tried."""
     axis.set_xscale("log")
     axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axis.xaxis.set_minor_formatter(NullFormatter())

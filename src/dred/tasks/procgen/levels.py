@@ -24,6 +24,7 @@ from dred.tasks.procgen.simulator import Difficulty, put, start
 from dred.tasks.procgen.states import LAST_LEVEL, FirstStates, settings_in
 
 NUM_ACTIONS = 15
+SAVED = ("state", "length", "level", "reward", "ended")  # what `save` returns
 
 NextLevels = Callable[[NDArray[np.intp]], ArrayLike]
 """Asked at the end of episodes: slots, in rising order, in; the next level of each out."""

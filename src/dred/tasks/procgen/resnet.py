@@ -88,6 +88,11 @@ class ResNet(eqx.Module):
         return PolicyOutput(self.actor(features), self.critic(features)[..., 0])
 
     @property
+    def num_features(self) -> int:
+        """Return how many numbers policy and value share."""
+        return self.shared.bias.shape[0]
+
+    @property
     def products(self) -> int:
         """Return the multiplications of its linear layers for an image."""
         return sum(layer.weight.size for layer in (self.shared, self.actor, self.critic))
@@ -95,6 +100,13 @@ class ResNet(eqx.Module):
     def initial_memory(self, num_envs: int) -> None:
         """Return nothing: it acts on what it sees now."""
         del num_envs
+
+    def perceive(
+        self, memory: None, observation: UInt8[Array, "env 64 64 3"]
+    ) -> tuple[None, Float[Array, "env feature"]]:
+        """Return what policy and value share, for an image of each agent."""
+        del memory
+        return None, self.features(observation)
 
     def step(
         self, memory: None, observation: UInt8[Array, "env 64 64 3"]

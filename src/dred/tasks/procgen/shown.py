@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dred.evaluation.statistics import Interval
-from dred.reports.table import NOTHING
+from dred.reports.kit.table import NOTHING
 from dred.tasks.procgen.outcomes import Outcome, Spread
 
 INTERVALS = ("low_95", "high_95", "low_99", "high_99")
@@ -24,17 +24,17 @@ def plus_minus(spread: Spread, *, percent: bool = False, digits: int | None = No
 
 
 def ends(intervals: Mapping[float, Interval]) -> tuple[float, ...]:
-    """The ends of both intervals."""
+    """Return the ends of both intervals."""
     return (*intervals[0.95], *intervals[0.99])
 
 
 def interval_note(outcomes: Sequence[Outcome]) -> str:
-    """What the small print is, or why there is none."""
+    """Return what the small print is, or why there is none."""
     if len({one.seed for one in outcomes}) == 1:
         return "One seed, so without intervals."
     return "Small print: 95 % interval from runs drawn with replacement for each game."
 
 
 def capital(text: str) -> str:
-    """The same with a capital first."""
+    """Return the same with a capital first."""
     return text[:1].upper() + text[1:]

@@ -8,11 +8,12 @@ figure fig:procgen_results. The other tables are in `comparisons`.
 import math
 from collections.abc import Mapping, Sequence
 
+from dred.evaluation.statistics import FEWEST_RUNS
+from dred.reports import significance
+from dred.reports.kit.table import NOTHING, Cell, Table, Value, between, number
 from dred.reports.paper import PAPER_COLUMNS, Printed, paper_columns
-from dred.reports.table import NOTHING, Cell, Table, Value, between, number
-from dred.reports.tables import BOLD
 from dred.tasks.procgen.analysis import Aggregate, Findings, best_of
-from dred.tasks.procgen.comparisons import correlations, sizes, who_beats_whom
+from dred.tasks.procgen.comparisons import correlations, probabilities_of_improvement, sizes
 from dred.tasks.procgen.outcomes import (
     MEASURES,
     Measure,
@@ -34,12 +35,12 @@ SAME_GAMES = "Means over games count only games in which all strategies were mea
 
 
 def all_tables(findings: Findings) -> dict[str, Table]:
-    """Every table, by name."""
+    """Return every table, by name."""
     tables = [
         over_games(findings),
         *(per_game(findings, measure) for measure in MEASURES),
         correlations(findings),
-        who_beats_whom(findings),
+        probabilities_of_improvement(findings),
         sizes(findings),
         all_outcomes(findings.outcomes),
     ]
@@ -47,7 +48,7 @@ def all_tables(findings: Findings) -> dict[str, Table]:
 
 
 def per_game(findings: Findings, measure: Measure) -> Table:
-    """One measurement: games × strategies, and the mean over games in the last row."""
+    """Return one measurement: games × strategies, and the mean over games in the last row."""
     strategies = strategies_of(findings.usual)
     table = by_game(findings.usual, measure.key)
     over = {name: one.by_run for name, one in findings.over[measure.over_games].items()}
@@ -89,7 +90,7 @@ def per_game(findings: Findings, measure: Measure) -> Table:
 
 
 def in_paper(known: Printed | None, *, percent: bool, digits: int) -> str:
-    """The paper's number as it prints it, for small print."""
+    """Return the paper's number as it prints it, for small print."""
     if known is None:
         return ""
     spread = Spread(5, known.mean, math.nan if known.spread is None else known.spread)
@@ -97,14 +98,15 @@ def in_paper(known: Printed | None, *, percent: bool, digits: int) -> str:
 
 
 def bold_note(outcomes: Sequence[Outcome], *, higher: bool) -> str:
-    """What bold means; nothing if there are too few runs to compare."""
-    several = len({one.seed for one in outcomes}) > 1 and len(strategies_of(outcomes)) > 1
-    words = BOLD if higher else BOLD.replace("best", "lowest")
-    return f"{words} " if several else ""
+    """Return what bold means, or why nothing is bold."""
+    if len(strategies_of(outcomes)) < 2:
+        return ""
+    enough = len({one.seed for one in outcomes}) >= FEWEST_RUNS
+    return significance.bold_note([enough], word="best" if higher else "lowest")
 
 
 def over_games(findings: Findings) -> Table:
-    """Each measurement as a mean over games, with intervals."""
+    """Return each measurement as a mean over games, with intervals."""
     over, as_paper = findings.over, findings.size == NUM_LEVELS
     best = {measure.key: best_among(over[measure.over_games], measure) for measure in MEASURES}
     rows = tuple(
@@ -140,12 +142,12 @@ def over_games(findings: Findings) -> Table:
 
 
 def best_among(over: Mapping[str, Aggregate], measure: Measure) -> frozenset[str]:
-    """The best strategies over all games."""
+    """Return the best strategies over all games."""
     return best_of({name: one.by_run for name, one in over.items()}, higher=measure.higher)
 
 
 def aggregate_cell(one: Aggregate | None, measure: Measure, *, bold: bool) -> Cell:
-    """A mean over games with its interval."""
+    """Return a mean over games with its interval."""
     if one is None:
         return Cell(NOTHING)
     interval = between(one.intervals[0.95], percent=measure.percent)
@@ -153,7 +155,7 @@ def aggregate_cell(one: Aggregate | None, measure: Measure, *, bold: bool) -> Ce
 
 
 def all_outcomes(outcomes: Sequence[Outcome]) -> Table:
-    """Every run with all that was measured."""
+    """Return every run with all that was measured."""
     header = (
         *("game", "strategy", "num_levels", "seed", "train", "test", "gen_gap"),
         *("information", "accuracy", "shift_gap", "effective_levels", "value_loss"),

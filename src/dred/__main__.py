@@ -1,0 +1,5 @@
+"""`python -m dred` is `dred`."""
+
+from dred.cli import main
+
+main()

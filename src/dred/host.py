@@ -1,0 +1,294 @@
+"""Simulators that are not JAX: environments on the host, behind the same trainer.
+
+A `HostEnvironment` opens slots, each of which plays a level of the caller's choice and goes on from
+one rollout to the next; nothing of it is traced. What is compiled is the agent, and all that
+follows a rollout. The state of the slots is part of a checkpoint, so that a run in a simulator
+continues as exactly as any other.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Float32, Int, PRNGKeyArray
+from numpy.typing import NDArray
+
+from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
+from dred.agents.memory import forget
+from dred.agents.protocol import Agent
+from dred.agents.rollout import Rollout
+
+Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
+NextLevels = Callable[[NDArray[np.intp]], Levels]
+"""Asked at the end of episodes: slots, in rising order, in; the next level of each out."""
+SIDE_BY_SIDE = 64  # slots, at most, that are opened for an evaluation
+NOISE_STEPS = 256  # for which random numbers are drawn in one go
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What all slots show, and what the last actions led to."""
+
+    observation: Any  # a pytree of arrays [env, …]: where an episode ended, the next one's first
+    reward: Float32[np.ndarray, " env"]  # for the last action; 0 after a reset
+    terminated: Bool[np.ndarray, " env"]  # by the last action
+    truncated: Bool[np.ndarray, " env"]  # by the last action: out of time
+
+    @property
+    def ended(self) -> Bool[np.ndarray, " env"]:
+        """Return where an episode has ended, so that the observation is a first one."""
+        return self.terminated | self.truncated
+
+
+@runtime_checkable
+class Slots(Protocol):
+    """Some environments side by side, each in a level of the caller's choice."""
+
+    @property
+    def num_envs(self) -> int:
+        """Return how many there are."""
+        ...
+
+    def observe(self) -> Moment:
+        """Return what all of them show."""
+        ...
+
+    def reset_to(self, levels: Levels) -> Moment:
+        """Begin these levels, one in each slot."""
+        ...
+
+    def step(self, actions: Any, next_levels: NextLevels) -> Moment:  # noqa: ANN401  (numbers)
+        """Act once in each slot; where that ends an episode, begin the level that comes next."""
+        ...
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """Return all that is needed to continue exactly, as arrays with the names of `saved`."""
+        ...
+
+    def restore(self, saved: Mapping[str, NDArray[Any]]) -> Moment:
+        """Continue from what `save` returned, here or in another process."""
+        ...
+
+
+@runtime_checkable
+class HostEnvironment(Protocol):
+    """A simulator on the host: how its levels are played."""
+
+    @property
+    def num_actions(self) -> int:
+        """Return how many actions there are: 0 … num_actions − 1."""
+        ...
+
+    @property
+    def saved(self) -> Sequence[str]:
+        """Return the names of the arrays that slots save."""
+        ...
+
+    def need(self) -> None:
+        """Stop, saying how to install it, if the simulator is not there."""
+        ...
+
+    def open(self, num_envs: int) -> Slots:
+        """Return so many slots."""
+        ...
+
+    def prepare(self, levels: Levels) -> Levels:
+        """Return levels as a world: the same, as arrays."""
+        ...
+
+    def num_levels(self, world: Levels) -> int:
+        """Return how many levels a world has."""
+        ...
+
+
+class Ongoing(eqx.Module):
+    """What goes on from one rollout to the next, besides the slots themselves."""
+
+    level: Int[Array, " env"]  # that each slot is in, by its place in the world
+    memory: Any  # of the agents, leaves [env, …]
+    returned: Float[Array, " env"]  # so far, in the episodes being played
+
+
+def new_ongoing(agent: Agent, level: Int[Array, " env"]) -> Ongoing:
+    """Return what there is when these levels have just begun."""
+    return Ongoing(level, agent.initial_memory(level.shape[0]), jnp.zeros(level.shape[0]))
+
+
+def rows(world: Levels, places: Any) -> Levels:  # noqa: ANN401  (numbers)
+    """Return some levels of a world, by their places."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[np.asarray(places)], world)
+
+
+class Choice(NamedTuple):
+    """What agents decided at one step, and how."""
+
+    memory: Any
+    action: Int[Array, " env"]
+    log_prob: Float[Array, " env"]
+    entropy: Float[Array, " env"]
+    value: Float[Array, " env"]
+    features: Float[Array, "env feature"]
+
+
+@jax.jit
+def choose(
+    agent: Agent,
+    memory: Any,  # noqa: ANN401  (the agent's)
+    observation: Any,  # noqa: ANN401  (any pytree)
+    begins: Bool[Array, " env"],
+    noise: Float[Array, "env action"],
+) -> Choice:
+    """Return an action for each agent; memories are lost where an episode begins."""
+    memory, features = agent.perceive(forget(memory, begins), observation)
+    logits, value = agent.heads(features)
+    action = sample(logits, noise)
+    return Choice(memory, action, log_prob(logits, action), entropy(logits), value, features)
+
+
+class Played(NamedTuple):
+    """A rollout, what the agents made of each observation, and what goes on."""
+
+    rollout: Rollout[Any]
+    features: Float[Array, "time env feature"]
+    ongoing: Ongoing
+
+
+def roll_out_on_host(
+    agent: Agent,
+    slots: Slots,
+    world: Levels,
+    ongoing: Ongoing,
+    next_levels: Int[np.ndarray, "time env"],
+    *,
+    segment_length: int = 0,
+    keep_observations: bool = True,
+    key: PRNGKeyArray,
+) -> Played:
+    """Go on from where the slots are, as many steps as there are rows of `next_levels`.
+
+    Where an episode ends at step t, the level of the world at the place in row t is begun.
+    Observations are most of a rollout's memory: without them it cannot be learned from. Time-outs
+    of which a simulator does not show the last state count as ends.
+    """
+    length, num_envs = next_levels.shape
+    levels = jax.tree.map(np.asarray, world)
+    now, memory = slots.observe(), ongoing.memory
+    level = np.array(ongoing.level)
+    kept: list[tuple[Any, ...]] = []
+    choices: list[Choice] = []
+    memories: list[Any] = []
+    noise = np.zeros((1, 1, 1), np.float32)
+    for t in range(length):
+        if t == 0:
+            noise = _noise(agent, memory, now, (length, num_envs), key)
+        if t % (segment_length or length) == 0:
+            memories.append(memory)
+        begins, before = now.ended, level.copy()
+        choice = choose(agent, memory, now.observation, begins, noise[t])
+        seen = now.observation if keep_observations else ()
+        drawn = next_levels[t]
+        now = slots.step(
+            np.asarray(choice.action), lambda ended, drawn=drawn: rows(levels, drawn[ended])
+        )
+        level = np.where(now.ended, drawn, level)
+        memory = choice.memory
+        kept.append((seen, begins, before, now.reward, now.terminated, now.truncated))
+        choices.append(choice._replace(memory=()))
+    last = choose(agent, memory, now.observation, now.ended, noise[0]).value
+    observation, begins, levels_played, reward, terminated, truncated = _stacked(kept)
+    _, action, log_probs, entropies, value, features = _stacked(choices)
+    rollout = Rollout(
+        observation=observation,
+        begins=begins,
+        level=levels_played,
+        action=action,
+        log_prob=log_probs,
+        entropy=entropies,
+        reward=reward,
+        terminated=terminated,
+        truncated=truncated,
+        value=jnp.concatenate([value, last[None]]),
+        end_value=jnp.zeros(reward.shape),
+        memory=jax.tree.map(lambda *leaves: jnp.stack(leaves), *memories),
+    )
+    returned = left_over(ongoing.returned, reward, rollout.ended)
+    return Played(rollout, features, Ongoing(jnp.asarray(level), memory, returned))
+
+
+def _noise(
+    agent: Agent,
+    memory: Any,  # noqa: ANN401
+    now: Moment,
+    shape: tuple[int, int],
+    key: PRNGKeyArray,
+) -> Float[np.ndarray, "time env action"]:
+    """Return the random numbers by which actions are chosen."""
+    seen = jax.eval_shape(agent.step, memory, now.observation)[1].logits
+    return np.asarray(gumbel_noise((*shape, seen.shape[-1]), key=key))
+
+
+def _stacked(steps: Sequence[Any]) -> Any:  # noqa: ANN401  (a pytree, leaves [time, …])
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *steps)
+
+
+def left_over(so_far: Float[Array, " env"], reward: Array, ended: Array) -> Float[Array, " env"]:
+    """Return what the episodes that go on after a rollout have got."""
+    total = np.array(so_far, np.float32)
+    for reward_t, ended_t in zip(np.asarray(reward), np.asarray(ended), strict=True):
+        total = np.where(ended_t, np.float32(0.0), total + reward_t)
+    return jnp.asarray(total)
+
+
+class HostEpisodes(NamedTuple):
+    """How one episode in each level went."""
+
+    returned: Float[np.ndarray, " level"]
+    steps: Int[np.ndarray, " level"]
+
+
+def play_each(
+    agent: Agent,
+    environment: HostEnvironment,
+    world: Levels,
+    levels: Int[np.ndarray, " episode"],
+    *,
+    key: PRNGKeyArray,
+    greedy: bool = False,
+    advance: Callable[[int], None] = lambda amount: None,
+) -> HostEpisodes:
+    """Play one episode in each of these levels to its end; a free slot takes the next that waits.
+
+    `advance` is told of episodes that ended.
+    """
+    count = len(levels)
+    slots = environment.open(min(SIDE_BY_SIDE, count))
+    episode = np.arange(slots.num_envs)  # that each slot plays; those from `count` on do not count
+    found = HostEpisodes(np.zeros(count), np.zeros(count, np.int64))
+    now = slots.reset_to(rows(world, levels[episode % count]))
+    memory, begins = agent.initial_memory(slots.num_envs), np.ones(slots.num_envs, np.bool_)
+    step, given = 0, slots.num_envs
+    noise = np.zeros((1, 1, 1), np.float32)
+
+    def next_levels(free: NDArray[np.intp]) -> Levels:
+        nonlocal given
+        episode[free] = np.arange(given, given + len(free))
+        given += len(free)
+        return rows(world, levels[episode[free] % count])
+
+    while (episode < count).any():
+        if step % NOISE_STEPS == 0:
+            shape, key_now = (NOISE_STEPS, slots.num_envs), jax.random.fold_in(key, step)
+            noise = _noise(agent, memory, now, shape, key_now) * (0.0 if greedy else 1.0)
+        choice = choose(agent, memory, now.observation, begins, noise[step % NOISE_STEPS])
+        playing = episode.copy()
+        now = slots.step(np.asarray(choice.action), next_levels)
+        counts = playing < count
+        found.returned[playing[counts]] += now.reward[counts]
+        found.steps[playing[counts]] += 1
+        advance(int((now.ended & counts).sum()))
+        memory, begins, step = choice.memory, now.ended, step + 1
+    return found
