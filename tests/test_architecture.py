@@ -1,6 +1,7 @@
 """Rules about the source itself."""
 
 import ast
+import importlib.util
 import re
 import subprocess
 import sys
@@ -34,35 +35,26 @@ CORE = {
 }
 
 
-def imports_of(path):
-    """The parts of dred that a file imports, also within functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "dred":
-            names = (
-                [node.module] if node.module != "dred" else [f"dred.{a.name}" for a in node.names]
-            )
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names if alias.name.startswith("dred.")]
-        yield from (name.split(".")[1] for name in names if "." in name)
+def import_graph_module():
+    """docs/import_graph.py, which draws the picture in docs/architecture.md."""
+    path = Path(__file__).parent.parent / "docs" / "import_graph.py"
+    spec = importlib.util.spec_from_file_location("import_graph", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def graph():
-    """Which part imports which; a part is a folder or a file beside them."""
-    found = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if part != "__init__":
-            used = set(imports_of(path)) - {part, "__version__"}
-            found[part] = found.get(part, set()) | used
-    return found
+    """Which part imports which, also within functions; a part is a folder or a file beside them."""
+    return import_graph_module().import_graph(SOURCE)
 
 
 def test_the_core_imports_no_task():
     edges = graph()
     assert set(edges) >= CORE
     for part in CORE:
-        assert not edges[part] & {"tasks", "levels", "envs", "generators"}, part
+        used = {other.partition("/")[0] for other in edges[part]}
+        assert not used & {"tasks", "levels", "envs", "generators"}, part
 
 
 def test_the_report_kit_knows_no_report():
@@ -78,6 +70,30 @@ def test_reports_name_no_tiles():
         if path.suffix in (".py", ".jinja"):
             words = set(re.findall(r"[a-z]+", path.read_text(encoding="utf-8").lower()))
             assert not words & {"moss", "lava", "goal"}, path
+
+
+def test_the_import_graph_in_the_documentation_is_that_of_the_source():
+    drawn = import_graph_module()
+    assert drawn.page_with(drawn.picture()) == drawn.PAGE.read_text(encoding="utf-8"), (
+        "docs/architecture.md is out of date: python docs/import_graph.py --write"
+    )
+
+
+def test_imports_within_functions_count_and_arrows_that_follow_from_others_do_not(tmp_path):
+    files = {
+        "a/one.py": "def f():\n    from dred.between import x",
+        "a/two.py": "import dred.c.d",
+        "between.py": "from dred.b import y",
+        "b/y.py": "from dred import c",
+        "c/d.py": "import os",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    drawn = import_graph_module()
+    edges = {"a": {"between", "c"}, "between": {"b"}, "b": {"c"}, "c": set()}
+    assert drawn.import_graph(tmp_path) == edges
+    assert drawn.folder_graph(tmp_path) == {"a": {"b"}, "b": {"c"}, "c": set()}
 
 
 def test_imports_go_round_in_no_circle():
