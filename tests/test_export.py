@@ -17,8 +17,8 @@ from dred.agents.episodes import Start, same_start
 from dred.agents.memory import forget
 from dred.agents.rollout import roll_out
 from dred.cli import main
-from dred.errors import ConfigError
-from dred.export import columns_of, export_policy
+from dred.errors import CheckpointError, ConfigError
+from dred.export import columns_of, export_policy, find_policy, weights_of
 from dred.levels import make
 from dred.presets import train_config
 from dred.run_folder import create_run
@@ -123,7 +123,7 @@ def test_the_reader_is_short_and_needs_numpy_alone(tmp_path):
 
 def test_a_damaged_policy_is_refused(tmp_path):
     agent = GRIDWORLD.new_agent(train_config("uniform", "smoke").agent, jax.random.key(0))
-    write_file(tmp_path / "other.npz", columns_of(agent), {"kind": "something else"})
+    write_file(tmp_path / "other.npz", columns_of(weights_of(agent)), {"kind": "something else"})
     with pytest.raises(ValueError, match="not a policy"):
         exported_policy.load(tmp_path / "other.npz")
 
@@ -137,3 +137,29 @@ def test_the_command_exports_and_an_agent_of_another_kind_is_refused(tmp_path, c
     with pytest.raises(ConfigError, match="cannot be exported"):
         export_policy(run, tmp_path / "q.npz")
     assert dred.runs.open(run.path).seeds == (3, 4)
+
+
+def test_half_precision_halves_the_file_and_hardly_changes_what_is_done(seen, tmp_path):
+    run, _ = a_run(tmp_path, "lstm", "tiles")
+    export_policy(run, tmp_path / "policy.npz")
+    export_policy(run, tmp_path / "half.npz", half=True)
+    assert (tmp_path / "half.npz").stat().st_size < 0.6 * (tmp_path / "policy.npz").stat().st_size
+    image, direction = (np.asarray(part) for part in (seen[0].image, seen[0].direction))
+    actions = []
+    for name in ("policy.npz", "half.npz"):
+        policy = find_policy(str(tmp_path / name))
+        memory = policy.initial_memory(AGENTS)
+        for t in range(20):
+            memory, action = policy.act(memory, image[t], direction[t])
+            actions.append(action)
+    assert np.mean(np.array(actions[:20]) == np.array(actions[20:])) > 0.95
+
+
+def test_a_policy_can_be_named_by_its_run_and_nonsense_is_refused_with_the_choices(tmp_path):
+    run, _ = a_run(tmp_path, "lstm", "tiles")
+    assert find_policy(str(run.path)).meta["method"] == "uniform"
+    with pytest.raises(ConfigError, match="no policy that comes with dred called 'vea-dred'"):
+        find_policy("vea-dred")
+    (tmp_path / "x.npz").write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="cannot be read as a policy"):
+        find_policy(str(tmp_path / "x.npz"))

@@ -20,6 +20,7 @@ from dred.commands.evaluate import Evaluate
 from dred.commands.export import Export
 from dred.commands.generate import Fit, Generate
 from dred.commands.play import Play
+from dred.commands.pretrained import Pretrained
 from dred.commands.report import Report
 from dred.commands.train import Resume, Train
 from dred.errors import DredError
@@ -40,6 +41,7 @@ COMMANDS: Verbs = {
     "demo": Demo,
     "levels": levels.VERBS,
     "play": Play,
+    "pretrained": Pretrained,
     "fit": Fit,
     "generate": Generate,
     "config": ShowConfig,

@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dred.replay.admission import Candidates, admit
 from dred.replay.buffer import (
     EMPTY,
-    Candidates,
-    admit,
     fingerprints,
     new_buffer,
     rescore,

@@ -16,7 +16,8 @@ from dred.agents.ppo import estimate_advantages
 from dred.agents.rollout import Rollout
 from dred.config import MethodConfig, TermConfig
 from dred.presets import BUDGETS
-from dred.replay.buffer import Candidates, admit, new_buffer
+from dred.replay.admission import Candidates, admit
+from dred.replay.buffer import new_buffer
 from dred.replay.distribution import probabilities
 from dred.replay.scores import record, score_levels
 from dred.task import is_positive

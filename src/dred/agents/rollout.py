@@ -105,50 +105,15 @@ def roll_out_some(
     bits: UInt32[Array, "time env 2"],
 ) -> Rollout[Any]:
     """Roll out some of the agents: those whose starts and random numbers these are."""
-    environment, (length, num_envs, _) = game.environment, noise.shape
-
-    def observe(state: Any) -> Any:  # noqa: ANN401  (whatever the environment shows)
-        return jax.vmap(lambda one: environment.observe(world, one))(state)
-
-    def step(now: Playing, drawn: tuple[Array, Array]) -> tuple[Playing, tuple[Any, ...]]:
-        noise_t, bits_t = drawn
-        memory, output = agent.step(forget(now.memory, now.begins), now.observation)
-        action = sample(output.logits, noise_t)
-        after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
-        ended = after.terminated | after.truncated
-        end_value = jnp.zeros_like(output.value)
-        if game.value_ends:
-            ran_out = after.truncated & ~after.terminated
-
-            def value_last_states(memory: Any = memory, state: Any = after.state) -> Array:  # noqa: ANN401
-                return jnp.where(ran_out, agent.step(memory, observe(state))[1].value, 0.0)
-
-            # Rare, so the second pass of the network is skipped where nobody ran out of time.
-            end_value = jax.lax.cond(ran_out.any(), value_last_states, lambda: end_value)
-        start = where(ended, jax.vmap(game.next_start)(now.start, bits_t), now.start)
-        state = where(ended, begin(environment, world, start), after.state)
-        row = (
-            now.observation,
-            now.begins,
-            now.start.level,
-            action,
-            log_prob(output.logits, action),
-            entropy(output.logits),
-            after.reward,
-            after.terminated,
-            after.truncated,
-            output.value,
-            end_value,
-        )
-        return Playing(start, state, observe(state), memory, ended), row
+    length, num_envs, _ = noise.shape
 
     def segment(now: Playing, drawn: tuple[Array, Array]) -> tuple[Playing, tuple[Any, Any]]:
-        after, rows = jax.lax.scan(step, now, drawn)
+        after, rows = jax.lax.scan(partial(play_step, game, agent, world), now, drawn)
         return after, (now.memory, rows)
 
-    state = begin(environment, world, start)
+    state = begin(game.environment, world, start)
     memory, begins = agent.initial_memory(num_envs), jnp.ones(num_envs, jnp.bool_)
-    first = Playing(start, state, observe(state), memory, begins)
+    first = Playing(start, state, observe(game, world, state), memory, begins)
     pieces = jax.tree.map(
         lambda leaf: leaf.reshape(-1, game.segment_length, *leaf.shape[1:]), (noise, bits)
     )
@@ -157,3 +122,49 @@ def roll_out_some(
     _, output = agent.step(forget(last.memory, last.begins), last.observation)
     value = jnp.concatenate([rows[9], output.value[None]])
     return Rollout(*rows[:9], value=value, end_value=rows[10], memory=memories)
+
+
+def observe(game: Game, world: Any, state: Any) -> Any:  # noqa: ANN401  (any environment's)
+    """Return what a batch of agents sees."""
+    return jax.vmap(lambda one: game.environment.observe(world, one))(state)
+
+
+def play_step(
+    game: Game,
+    agent: Agent,
+    world: Any,  # noqa: ANN401  (any environment's)
+    now: Playing,
+    drawn: tuple[Array, Array],
+) -> tuple[Playing, tuple[Any, ...]]:
+    """Let each agent act once; where that ends an episode, begin the next."""
+    environment, (noise_t, bits_t) = game.environment, drawn
+    memory, output = agent.step(forget(now.memory, now.begins), now.observation)
+    action = sample(output.logits, noise_t)
+    after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
+    ended = after.terminated | after.truncated
+    end_value = jnp.zeros_like(output.value)
+    if game.value_ends:
+        ran_out = after.truncated & ~after.terminated
+
+        def value_last_states() -> Array:
+            last = observe(game, world, after.state)
+            return jnp.where(ran_out, agent.step(memory, last)[1].value, 0.0)
+
+        # Rare, so the second pass of the network is skipped where nobody ran out of time.
+        end_value = jax.lax.cond(ran_out.any(), value_last_states, lambda: end_value)
+    start = where(ended, jax.vmap(game.next_start)(now.start, bits_t), now.start)
+    state = where(ended, begin(environment, world, start), after.state)
+    row = (
+        now.observation,
+        now.begins,
+        now.start.level,
+        action,
+        log_prob(output.logits, action),
+        entropy(output.logits),
+        after.reward,
+        after.terminated,
+        after.truncated,
+        output.value,
+        end_value,
+    )
+    return Playing(start, state, observe(game, world, state), memory, ended), row

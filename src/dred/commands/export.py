@@ -27,6 +27,8 @@ class Export:
     """After which update, of those that the run kept; the newest if not given."""
     seed: Annotated[int | None, tyro.conf.arg(metavar="K")] = None
     """The agent of which seed; the run's first if not given."""
+    half: bool = False
+    """Round weights to 16 bits: half the size, and nearly always the same actions."""
     plugins: Plugins = ()
     """Plug-ins, if those that the run notes are elsewhere now or have changed."""
 
@@ -40,5 +42,5 @@ class Export:
         load_plugins(self.plugins)
         run = open_run(self.path)
         check_writable(self.out)
-        digest = export_policy(run, self.out, seed=self.seed, update=self.update)
+        digest = export_policy(run, self.out, seed=self.seed, update=self.update, half=self.half)
         print(f"{self.out}: policy of {run.config.method.name}, digest {digest[:12]}")

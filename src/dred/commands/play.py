@@ -23,9 +23,12 @@ LETTERS = {"w": "up", "a": "left", "d": "right"}
 class Play:
     """Walk through a level with the arrow keys, seeing all of it or only what the agent sees.
 
+    With an agent, the space bar lets it take a step, and p lets it play to the end.
+
     For example:
       dred play train.npz --level 7
       dred play train.npz --only-view
+      dred play train.npz --agent vae-dred
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -34,8 +37,10 @@ class Play:
     """Which level to begin with."""
     only_view: bool = False
     """Begin with only what the agent sees; `v` changes that."""
+    agent: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """An agent to watch: one of `dred pretrained`, a file of `dred export`, or a run folder."""
     seed: int = 0
-    """Decides headings that levels leave open."""
+    """Decides headings that levels leave open, and what an agent does where it is unsure."""
 
     def run(self) -> None:
         """Play until `q`."""
@@ -54,14 +59,17 @@ class Play:
                 "dred play needs a terminal to read keys from and draw in. To see a level without "
                 "one, use `dred levels show FILE --level N --out level.png`."
             )
+        from dred.export import find_policy
         from dred.tasks.gridworld.terminal import walk
 
+        policy = None if self.agent is None else find_policy(self.agent)
         with raw_terminal():
             walk(
                 dataset,
                 number=self.level,
                 only_view=self.only_view,
                 seed=self.seed,
+                policy=policy,
                 keys=pressed_keys(),
                 show=show,
             )

@@ -6,7 +6,6 @@ remember it. Empty slots have the number −1.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -63,23 +62,6 @@ class Buffer(eqx.Module):
     def staleness(self) -> Int[Array, " slot"]:
         """Draws since the level was drawn or admitted."""
         return self.num_draws - self.last_drawn
-
-
-class Candidates(eqx.Module):
-    """Levels that would like to enter a buffer. Row i of every array is candidate i."""
-
-    levels: Any
-    primary: Float[Array, " candidate"]
-    secondary: Float[Array, " candidate"]
-    best: Float[Array, " candidate"]
-    optimal: Float[Array, " candidate"]
-    is_scored: Bool[Array, " candidate"]
-    is_complete: Bool[Array, " candidate"]  # scored by an episode that ended
-    may_enter: Bool[Array, " candidate"]
-    parent: Int[Array, " candidate"]
-    generation: Int[Array, " candidate"]
-    made_by: Int[Array, ""]
-    birth: Int[Array, ""]
 
 
 def new_buffer(levels: Any, optimal: Float[Array, " level"], capacity: int) -> Buffer:  # noqa: ANN401
@@ -203,88 +185,3 @@ def note_draws(buffer: Buffer, slots: Int[Array, " draw"], is_draw: Bool[Array, 
     last_drawn = buffer.last_drawn.at[where].max(when, mode="drop")
     total = buffer.num_draws + is_draw.sum()
     return eqx.tree_at(lambda b: (b.last_drawn, b.num_draws), buffer, (last_drawn, total))
-
-
-def admit(
-    buffer: Buffer,
-    candidates: Candidates,
-    *,
-    worth: Callable[[Buffer], Float[Array, " slot"]],
-    by: str,
-) -> tuple[Buffer, Int[Array, " candidate"]]:
-    """Let candidates in, and say into which slots; a slot out of range means not admitted.
-
-    Free slots are filled first, then those of least worth, but never a level of the dataset. The
-    best candidate is set against the slot of least worth, the second best against the next, and so
-    on; it enters if the slot is free or its score is at least that of the level there. `by` names
-    the score, primary or secondary. A candidate whose content is in the buffer already does not
-    enter; its scores replace those of that level instead, if an episode ended or the level has no
-    score. Of candidates with the same content only the best counts, whatever their order. Scores
-    that are not finite admit nobody.
-    """
-    count, capacity = candidates.primary.shape[0], buffer.capacity
-    score = getattr(candidates, by)
-    marks = fingerprints(candidates.levels)
-    twins = jnp.all(marks[:, None] == marks[None], axis=-1)
-
-    def is_best_of_twins(counts: Bool[Array, " candidate"]) -> Bool[Array, " candidate"]:
-        rank = jnp.argsort(jnp.argsort(jnp.where(counts, -score, jnp.inf)))
-        better = twins & counts[None] & (rank[None] < rank[:, None])
-        return counts & ~better.any(axis=1)
-
-    home = locate(buffer, candidates.levels)
-    is_known = home < capacity
-    has_score = buffer.is_scored.at[home].get(mode="fill", fill_value=False)
-    may_rescore = is_known & candidates.is_scored & (candidates.is_complete | ~has_score)
-    is_usable = are_finite(candidates.primary, candidates.secondary)
-    buffer = rescore(
-        buffer,
-        jnp.where(is_best_of_twins(may_rescore), home, capacity),
-        primary=candidates.primary,
-        secondary=candidates.secondary,
-        best=candidates.best,
-    )
-
-    wanted = is_best_of_twins(candidates.may_enter & is_usable & ~is_known)
-    order = jnp.argsort(jnp.where(wanted, -score, jnp.inf))  # the best first, the unwanted last
-    keep = jnp.where(
-        buffer.is_used, jnp.where(buffer.from_dataset, jnp.inf, worth(buffer)), -jnp.inf
-    )
-    least, slots = jax.lax.top_k(-keep, count)
-    is_free, is_permanent = least == jnp.inf, least == -jnp.inf
-    beats = score[order] >= getattr(buffer, by)[slots]
-    enters = wanted[order] & (is_free | beats) & ~is_permanent
-    slots = jnp.where(enters, slots, capacity)
-    numbers = buffer.next_number + jnp.cumsum(enters) - 1
-
-    def put(column: Array, values: Array) -> Array:
-        return column.at[slots].set(values, mode="drop")
-
-    def put_all(column: Array, values: Array) -> Array:
-        return put(column, values[order])
-
-    num_entered = enters.sum()
-    after = Buffer(
-        levels=jax.tree.map(put_all, buffer.levels, candidates.levels),
-        fingerprint=put_all(buffer.fingerprint, marks),
-        number=put(buffer.number, numbers),
-        from_dataset=put(buffer.from_dataset, jnp.zeros(count, jnp.bool_)),
-        is_scored=put_all(buffer.is_scored, candidates.is_scored),
-        primary=put_all(buffer.primary, candidates.primary),
-        secondary=put_all(buffer.secondary, candidates.secondary),
-        best=put_all(buffer.best, candidates.best),
-        optimal=put_all(buffer.optimal, candidates.optimal),
-        last_drawn=put(buffer.last_drawn, jnp.broadcast_to(buffer.num_draws, count)),
-        birth=put(buffer.birth, jnp.broadcast_to(candidates.birth, count)),
-        parent=put_all(buffer.parent, candidates.parent),
-        generation=put_all(buffer.generation, candidates.generation),
-        made_by=put(buffer.made_by, jnp.broadcast_to(candidates.made_by, count)),
-        average=put(buffer.average, jnp.zeros(count)),
-        num_draws=buffer.num_draws,
-        next_number=buffer.next_number + num_entered,
-        num_admitted=buffer.num_admitted + num_entered,
-        num_refused=buffer.num_refused + count - num_entered,
-        num_evicted=buffer.num_evicted + (enters & ~is_free).sum(),
-        num_unusable=buffer.num_unusable + (~is_usable & ~is_known).sum(),
-    )
-    return after, jnp.full(count, capacity).at[order].set(slots)

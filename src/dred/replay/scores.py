@@ -81,47 +81,31 @@ def score_levels(
     a level's first, but does not replace another (see `record`): what a cut episode would still
     have got is unknown, and counting it as nothing makes a mastered level look badly judged.
     """
-    num_levels, level = best.shape[0], rollout.level
-    length = level.shape[0]
-    step = jnp.arange(length)[:, None]
-    first = cumulative_max(jnp.where(rollout.begins, step, 0))
-    last_row = step == length - 1
-    last = cumulative_min(jnp.where(rollout.ended | last_row, step, length - 1))
-
-    def per_level(value: Array, where: Bool[Array, "time env"]) -> Array:
-        """Sums over the marked steps, by level."""
-        return jnp.zeros(num_levels).at[level].add(jnp.where(where, value, 0.0))
-
-    episode = first * level.shape[1] + jnp.arange(level.shape[1])
-
-    def over_episode(value: Steps) -> Steps:
-        """Sums over the episode of each step; those of zeros are exactly zero."""
-        return jnp.zeros(level.size).at[episode].add(value)[episode]
-
-    completed = per_level(jnp.ones_like(advantage), rollout.ended)
-    counts = rollout.ended | (last_row & (completed[level] == 0))
-    episodes = per_level(jnp.ones_like(advantage), counts)
+    sums = Sums.of(rollout, best.shape[0])
+    ones = jnp.ones_like(advantage)
+    completed = sums.per_level(ones, rollout.ended)
+    is_last = jnp.arange(ones.shape[0])[:, None] == ones.shape[0] - 1
+    counts = rollout.ended | (is_last & (completed[rollout.level] == 0))
+    episodes = sums.per_level(ones, counts)
     shown = jnp.maximum(episodes, 1.0)
-    returned = over_episode(rollout.reward)
-    success = per_level(jnp.where(is_solved(returned), 1.0, 0.0), counts) / shown
-    best_now = jnp.full(num_levels, -jnp.inf).at[level].max(jnp.where(counts, returned, -jnp.inf))
-    discounted = jnp.where(rollout.ended, 0.0, discount * rollout.value[1:])
-    steps = (last - first + 1).astype(jnp.float32)
-    trace = Trace(
-        advantage=advantage,
-        surprise=rollout.reward + discounted - rollout.value[:-1],
-        value=rollout.value[:-1],
-        entropy=rollout.entropy,
+    returned = sums.per_episode(rollout.reward)
+    success = sums.per_level(jnp.where(is_solved(returned), 1.0, 0.0), counts) / shown
+    ends = jnp.where(counts, returned, -jnp.inf)
+    best_now = jnp.full(best.shape, -jnp.inf).at[rollout.level].max(ends)
+    trace = trace_of(
+        rollout,
+        advantage,
+        discount=discount,
         returned=returned,
-        best=jnp.maximum(best, best_now)[level],
-        optimal=optimal[level],
-        success=success[level],
-        level_nll=jnp.zeros_like(advantage) if level_nll is None else level_nll,
-        length=steps,
+        best=jnp.maximum(best, best_now),
+        optimal=optimal,
+        success=success,
+        level_nll=level_nll,
+        length=sums.length,
     )
 
     def of_levels(value: Steps) -> Float[Array, " level"]:
-        return per_level(over_episode(value) / steps, counts) / shown
+        return sums.per_level(sums.per_episode(value) / sums.length, counts) / shown
 
     primary, secondary = (of_levels(SCORES[name](trace)) for name in scores)
     return LevelScores(
@@ -130,9 +114,67 @@ def score_levels(
         primary=primary,
         secondary=secondary,
         best=best_now,
-        mean_return=per_level(returned, counts) / shown,
+        mean_return=sums.per_level(returned, counts) / shown,
         value_loss=of_levels(jnp.abs(advantage)),
         solved=success > 0,
+    )
+
+
+class Sums(eqx.Module):
+    """Sums over the episodes of a rollout, and over its levels."""
+
+    level: Int[Array, "time env"]
+    episode: Int[Array, "time env"]  # a number for each, in which a step is
+    length: Steps  # of the episode that each step is in
+    num_levels: int = eqx.field(static=True)
+
+    @staticmethod
+    def of(rollout: Rollout[Any], num_levels: int) -> "Sums":
+        """Find where episodes begin and end; the rollout's end cuts them off."""
+        level = rollout.level
+        num_steps, num_envs = level.shape
+        step = jnp.arange(num_steps)[:, None]
+        first = cumulative_max(jnp.where(rollout.begins, step, 0))
+        is_end = rollout.ended | (step == num_steps - 1)
+        last = cumulative_min(jnp.where(is_end, step, num_steps - 1))
+        episode = first * num_envs + jnp.arange(num_envs)
+        return Sums(level, episode, (last - first + 1).astype(jnp.float32), num_levels)
+
+    def per_level(self, value: Array, where: Bool[Array, "time env"]) -> Float[Array, " level"]:
+        """Return sums over the marked steps, by level."""
+        return jnp.zeros(self.num_levels).at[self.level].add(jnp.where(where, value, 0.0))
+
+    def per_episode(self, value: Steps) -> Steps:
+        """Return sums over the episode of each step; those of zeros are exactly zero."""
+        return jnp.zeros(self.level.size).at[self.episode].add(value)[self.episode]
+
+
+def trace_of(
+    rollout: Rollout[Any],
+    advantage: Steps,
+    *,
+    discount: float,
+    returned: Steps,
+    best: Float[Array, " level"],
+    optimal: Float[Array, " level"],
+    success: Float[Array, " level"],
+    level_nll: Steps | None,
+    length: Steps,
+) -> Trace:
+    """Return what scores may use of a rollout."""
+    value, level = rollout.value[:-1], rollout.level
+    discounted = jnp.where(rollout.ended, 0.0, discount * rollout.value[1:])
+    return Trace(
+        advantage=advantage,
+        surprise=rollout.reward + discounted - value,
+        value=value,
+        entropy=rollout.entropy,
+        returned=returned,
+        best=best[level],
+        optimal=optimal[level],
+        success=success[level],
+        level_nll=jnp.zeros_like(advantage) if level_nll is None else level_nll,
+        length=length,
     )
 
 

@@ -18,17 +18,8 @@ from dred.agents.rollout import Rollout, roll_out
 from dred.config import MethodConfig
 from dred.generation import settings_of
 from dred.host import Ongoing
-from dred.replay.buffer import (
-    EMPTY,
-    MUTATED,
-    NEVER,
-    NEW,
-    Buffer,
-    Candidates,
-    admit,
-    locate,
-    note_draws,
-)
+from dred.replay.admission import Candidates, admit
+from dred.replay.buffer import EMPTY, MUTATED, NEVER, NEW, Buffer, locate, note_draws
 from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
 from dred.replay.scores import LevelScores, is_final, record, score_levels
 from dred.task import GeneratorInput, RunContext

@@ -67,6 +67,52 @@ def test_only_what_the_agent_sees_can_be_shown():
     assert "··" not in shown
 
 
+class Forward:
+    """A policy that walks on, and remembers how often it was asked."""
+
+    def initial_memory(self, count):
+        return (np.zeros((count, 1)),)
+
+    def act(self, memory, image, direction, rng):
+        assert image.shape == (1, 5, 5, 3)
+        assert direction.shape == (1,)
+        return (memory[0] + 1,), np.array([2])
+
+
+def watched(keys):
+    frames = []
+    game = walk(
+        LEVELS,
+        number=0,
+        only_view=False,
+        seed=0,
+        keys=iter(keys),
+        show=frames.append,
+        policy=Forward(),
+        wait=lambda seconds: None,
+    )
+    return game, [plain(frame) for frame in frames]
+
+
+def test_the_space_bar_lets_the_agent_take_a_step_and_p_lets_it_play_to_the_end():
+    game, frames = watched([" "])
+    assert (game.steps, game.over) == (1, False)
+    game, frames = watched(["p"])
+    assert (game.steps, game.over) == (2, True)
+    assert len(frames) == 3
+    assert "You reached the goal" in frames[2]
+    assert "one step of the agent" in frames[0]
+
+
+def test_an_agent_sees_the_steps_that_are_taken_for_it_and_forgets_when_it_begins_again():
+    assert watched(["right", "left", " "])[0].memory[0].item() == 3
+    assert watched([" ", "r", " "])[0].memory[0].item() == 1
+
+
+def test_without_an_agent_the_space_bar_does_nothing():
+    assert walked([" ", "p"])[0].steps == 0
+
+
 def test_keys_come_one_or_several_at_a_time():
     assert split_keys("\x1b[A\x1b[DWq") == (["up", "left", "up", "q"], "")
     assert split_keys("\x1bOA\x1b[1;5D\x1b[3~n") == (["up", "n"], "")  # others are ignored
