@@ -11,6 +11,7 @@ from PIL import Image
 
 from dred.commands.play import split_keys
 from dred.errors import ConfigError
+from dred.exported_policy import Policy
 from dred.levels import from_levels, from_text
 from dred.tasks.gridworld.pictures import draw_agent, draw_text, save_episode, seen_cells
 from dred.tasks.gridworld.terminal import walk
@@ -67,7 +68,7 @@ def test_only_what_the_agent_sees_can_be_shown():
     assert "··" not in shown
 
 
-class Forward:
+class Forward(Policy):
     """A policy that walks on, and remembers how often it was asked."""
 
     def initial_memory(self, count):
@@ -88,7 +89,7 @@ def watched(keys):
         seed=0,
         keys=iter(keys),
         show=frames.append,
-        policy=Forward(),
+        policy=Forward({}, {}),
         wait=lambda seconds: None,
     )
     return game, [plain(frame) for frame in frames]
