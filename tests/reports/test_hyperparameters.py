@@ -24,8 +24,9 @@ from dred.reports.page import page_of
 from dred.run_folder import create_run
 from dred.tasks.procgen.gather import setups_of
 from dred.tasks.procgen.outcomes import Outcome
-from dred.tasks.procgen.presets import procgen_config
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 from dred.tasks.procgen.report import write_report
+from dred.tasks.procgen.task import default_levels
 from tests.reports.conftest import write_method
 
 TEX = Path(__file__).parents[3] / "shared" / "paper" / "dred-paper.tex"
@@ -83,7 +84,7 @@ def test_build_6_some_printed_hyperparameters_by_hand():
 def test_build_6_every_parameter_of_the_paper_is_a_row():
     assert {one.name for one in PARAMETERS} == {name for _, name in printed_settings()}
     assert len({one.setting for one in PARAMETERS}) == len(PARAMETERS) == 28
-    assert GROUPS["minigrid"].keys() == METHODS.keys() - {"resample-dred"}
+    assert set().union(*GROUPS.values()) == METHODS.keys() - {"resample-dred"}
 
 
 def different(ours, theirs):
@@ -167,8 +168,10 @@ def test_build_6_methods_that_agree_and_that_differ(level_files, tmp_path, witho
 
 
 def test_build_6_a_report_of_procgen_has_them_too(tmp_path):
-    config = procgen_config("maze", "value-l1+mi", "paper")
-    setup = Setup("value-l1+mi", config.strategy, config.ppo, config.num_levels, normalises=True)
+    config = train_config("value-l1+mi", "paper", PROCGEN_BUDGETS)
+    setup = Setup(
+        "value-l1+mi", config.method, config.ppo, 200, normalises=config.ppo.scale_rewards
+    )
     outcome = Outcome("maze", "value-l1+mi", 200, 0, 3.0, 1.0)
     write_report([outcome], tmp_path / "R", setups=[setup], repeats=10)
     with (tmp_path / "R" / "tables" / "settings.csv").open(encoding="utf-8") as stream:
@@ -183,9 +186,10 @@ def test_build_6_a_report_of_procgen_has_them_too(tmp_path):
 
 
 def test_build_6_one_strategy_run_in_two_ways_has_two_columns(tmp_path):
-    small, large = (procgen_config("maze", "mi", budget) for budget in ("laptop", "paper"))
-    uniform = procgen_config("maze", "uniform", "paper")
-    told = {"task": "procgen/maze", "levels": {}, "command": []}
+    small, large = (train_config("mi", one, PROCGEN_BUDGETS) for one in ("laptop", "paper"))
+    uniform = train_config("uniform", "paper", PROCGEN_BUDGETS)
+    levels = {"train": {"path": "0-199", "digest": default_levels()["train"].digest}}
+    told = {"task": "procgen/maze", "levels": levels, "command": []}
     runs = [
         create_run(tmp_path / str(place), config=config, seeds=(place,), **told)
         for place, config in enumerate((small, large, small, uniform))

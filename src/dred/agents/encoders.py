@@ -11,7 +11,6 @@ from dred.agents.initialise import orthogonal
 
 
 @runtime_checkable
-@runtime_checkable
 class Encoder(Protocol):
     """A function from observations, with any leading axes, to vectors."""
 

@@ -119,7 +119,7 @@ class Demo:
         from dred.commands.evaluate import Evaluate
 
         suites = (self.out / "train.npz", self.out / "test.npz")
-        Evaluate(self.out / "run", suites, gaps=True, seed=self.seed).run()
+        Evaluate(self.out / "run", suite=suites, gaps=True, seed=self.seed).run()
 
     def _report(self) -> None:
         from dred.files import write_text
