@@ -141,7 +141,7 @@ def test_policies_of_an_old_run_are_its_own(old_run):
     with np.load(old_run / "policies" / "update-00000003.npz") as archive:
         weight = archive["004.network.lstm.input_weight"][0]
     for policy in (run.policy(), run.policy(update=3)):
-        np.testing.assert_array_equal(policy.cell.input_weight, weight)
+        np.testing.assert_array_equal(policy.agent.cell.input_weight, weight)
 
 
 def test_an_old_run_is_evaluated_resumed_and_reported(old_run, tmp_path):

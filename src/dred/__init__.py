@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dred import tasks as tasks
     from dred.agents.simple import SimpleAgent as SimpleAgent
     from dred.api import evaluate as evaluate
+    from dred.api import fit as fit
     from dred.api import report as report
     from dred.api import train as train
     from dred.config import Method as Method
@@ -51,6 +52,7 @@ _NAMES = {
     "Term": "config",
     "Transition": "environment",
     "evaluate": "api",
+    "fit": "api",
     "register_generator": "registry",
     "register_method": "registry",
     "register_score": "registry",

@@ -1,4 +1,4 @@
-"""Training, evaluating and reporting from Python, as the commands do."""
+"""Fitting, training, evaluating and reporting from Python, as the commands do."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,30 +8,55 @@ from typing import Any
 
 import numpy as np
 
-from dred.assemble import assemble
-from dred.config import MethodConfig
-from dred.errors import lookup
-from dred.evaluation.suites import EvaluationConfig, Results, evaluate_run
+from dred import progress
+from dred.assemble import assemble, changes_between
+from dred.compute import keep_compiled_programs
+from dred.config import MethodConfig, TrainConfig
+from dred.errors import ConfigError, lookup
+from dred.evaluation.suites import HEADER, EvaluationConfig, Results, evaluate_run
 from dred.plugins import load_plugins
 from dred.registry import find_method, find_task
-from dred.run_folder import RunFolder
+from dred.rows import Rows
 from dred.runs import Run, open_run
 from dred.settings import varied
-from dred.task import LevelSet, Task
-from dred.training.begin import Inputs, begin_run, spread_out, train_run
+from dred.task import FitRequest, Generator, LevelSet, Task
+from dred.training.begin import Inputs, begin_run, spread_out
 from dred.training.saved import newest_update, policies_of
+from dred.training.shown import train_shown
 
 DEFAULT_TASK = "gridworld"
+
+
+def fit(
+    levels: str | Path | LevelSet,
+    *,
+    out: str | Path,
+    model: str = "vae",
+    task: str | ModuleType = DEFAULT_TASK,
+    preset: str = "default",
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+) -> Any:  # noqa: ANN401  (what the generator makes of it)
+    """Fit a generator to levels, and return it; one that is there already is not fitted again.
+
+    `set` changes settings of the preset one by one: `set={"epochs": 20}`.
+    """
+    found = find_task(_name_of(task))
+    learns = {name: one for name, one in found.generators.items() if one.fit is not None}
+    generator: Generator = lookup(learns, model, what=f"generator of {found.name} that learns")
+    assert generator.fit is not None
+    given = found.level_format.load(levels) if isinstance(levels, str | Path) else levels
+    return generator.fit(given, Path(out), FitRequest(preset, set or {}, seed))
 
 
 def train(
     method: str | Path | MethodConfig,
     *,
-    levels: str | Path | LevelSet,
+    levels: str | Path | LevelSet | None = None,
     out: str | Path,
     task: str | ModuleType = DEFAULT_TASK,
     held_out: str | Path | LevelSet | None = None,
-    generator: str | Path | None = None,
+    generator: Any = None,  # noqa: ANN401  (what `fit` returned, or the folder of a fitted generator)
     preset: str = "laptop",
     config: str | Path | None = None,
     updates: int | None = None,
@@ -43,13 +68,11 @@ def train(
     """Train an agent, and return the run; a run that is there already goes on.
 
     `method` is a name, a TOML file or a record; `config` a TOML file with settings, which `set`
-    changes one by one.
+    changes one by one. `levels` may be left out for tasks that have levels of their own.
     """
     load_plugins(plugins)
-    name = task if isinstance(task, str) else task.__name__.rpartition(".")[2]
+    name = _name_of(task)
     found = find_task(name)
-    if (Path(out) / "run.json").exists():
-        return _carried_on(open_run(out))
     record = method if isinstance(method, MethodConfig) else find_method(method)
     made = assemble(
         record,
@@ -59,24 +82,48 @@ def train(
         changes={} if updates is None else {"num_updates": updates},
     )
     made = replace(made, config=varied(made.config, set or {}, where="set"))
-    chosen = made.config.devices if devices is None else devices
-    run = begin_run(
-        Path(out),
-        spread_out(made.config, chosen),
-        Inputs(levels, held_out, None if generator is None else Path(generator)),
-        task=found,
-        task_name=name,
-        seeds=seeds,
-        command=["dred.train"],
-        preset=preset,
-        changes=made.changes,
-    )
-    return _carried_on(run)
-
-
-def _carried_on(run: RunFolder) -> Run:
-    train_run(run)
+    if (Path(out) / "run.json").exists():
+        run = open_run(out)
+        check_same(run, made.config, seeds)
+    else:
+        chosen = made.config.devices if devices is None else devices
+        begin_run(
+            Path(out),
+            spread_out(made.config, chosen),
+            Inputs(levels, held_out, _folder_of(generator)),
+            task=found,
+            task_name=name,
+            seeds=seeds,
+            command=["dred.train"],
+            preset=preset,
+            changes=made.changes,
+        )
+        run = open_run(out)
+    train_shown(run)
     return open_run(run.path)
+
+
+def check_same(run: Run, config: TrainConfig, seeds: Sequence[int]) -> None:
+    """Stop unless a run that is there was begun with these settings and seeds."""
+    changes = changes_between(replace(run.config, devices=config.devices), config)
+    told = [f"{name} {old!r}, not {new!r}" for name, (old, new) in changes.items()]
+    if run.config.method.name != config.method.name:
+        told.insert(0, f"the method {run.config.method.name!r}, not {config.method.name!r}")
+    if run.seeds != tuple(seeds):
+        told.append(f"seeds {list(run.seeds)}, not {list(seeds)}")
+    if told:
+        raise ConfigError(
+            f"{run.path} exists already, with other settings: {', '.join(told)}. Choose another "
+            "`out`, or open it with dred.runs.open."
+        )
+
+
+def _name_of(task: str | ModuleType) -> str:
+    return task if isinstance(task, str) else task.__name__.rpartition(".")[2]
+
+
+def _folder_of(generator: Any) -> Path | None:  # noqa: ANN401
+    return None if generator is None else Path(getattr(generator, "path", generator))
 
 
 @dataclass(frozen=True)
@@ -86,26 +133,53 @@ class Evaluated:
     results: Mapping[str, Results]
 
     def __getitem__(self, suite: str) -> Results:
-        return self.results[suite]
+        return lookup(self.results, suite, what="suite")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.results)
 
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def rows(self) -> Rows:
+        """Return a row for each suite and seed."""
+        return Rows(
+            {
+                "suite": suite,
+                "seed": seed,
+                "levels": len(np.unique(found.levels[found.seeds == seed])),
+                "solved": float(np.mean(found.solved[found.seeds == seed])),
+                "mean return": float(np.mean(found.returned[found.seeds == seed])),
+            }
+            for suite, found in self.results.items()
+            for seed in dict.fromkeys(found.seeds.tolist())
+        )
+
     def __str__(self) -> str:
-        return "\n".join(
-            f"{name}: {np.mean(found.solved):.1%} solved, mean return {np.mean(found.returned):.3f}"
-            for name, found in self.results.items()
+        return str(self.rows)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return self.rows.to_html()
+
+    @property
+    def episodes(self) -> Rows:
+        """Return a row for each episode, as in the run's files."""
+        columns = HEADER.split(",")
+        kinds = (int, str, int, int, int, float, int)
+        return Rows(
+            {
+                name: kind(value)
+                for name, kind, value in zip(columns, kinds, line.split(","), strict=True)
+            }
+            for found in self.results.values()
+            for line in found.lines
         )
 
     def to_pandas(self) -> Any:  # noqa: ANN401  (a DataFrame; pandas need not be installed)
         """Return all episodes as a pandas frame."""
-        import pandas  # pyright: ignore[reportMissingImports]
-
-        columns = ("seed", "suite", "level", "episode", "solved", "return", "steps")
-        rows = [line.split(",") for found in self.results.values() for line in found.lines]
-        frame = pandas.DataFrame(rows, columns=columns)
-        whole = {"seed": int, "level": int, "episode": int, "solved": int, "steps": int}
-        return frame.astype({**whole, "return": float})
+        return self.episodes.to_pandas()
 
 
 def evaluate(
@@ -121,20 +195,16 @@ def evaluate(
     `suites` are sets of levels by name, or the name of a suite of the task.
     """
     run = run if isinstance(run, Run) else open_run(run)
+    keep_compiled_programs()
     agents, update = policies_of(run), newest_update(run)
     sets = _sets_of(suites, run, run.task)
-    return Evaluated(
-        {
-            name: evaluate_run(
-                run,
-                agents,
-                levels,
-                name,
-                EvaluationConfig(levels.digest, update, episodes, seed, greedy),
-            )
-            for name, levels in sets.items()
-        }
-    )
+    total = sum(map(len, sets.values())) * len(run.seeds) * episodes
+    found: dict[str, Results] = {}
+    with progress.bar("evaluating", total, unit="levels") as advance:
+        for name, levels in sets.items():
+            config = EvaluationConfig(levels.digest, update, episodes, seed, greedy)
+            found[name] = evaluate_run(run, agents, levels, name, config, advance=advance)
+    return Evaluated(found)
 
 
 def _sets_of(

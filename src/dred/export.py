@@ -44,7 +44,7 @@ def columns_of(weights: Mapping[str, NDArray[Any]]) -> dict[str, Column]:
 
 def policy_of(run: Run, *, seed: int | None = None, update: int | None = None) -> Policy:
     """Return a run's policy, of a seed or the first, as one that needs NumPy alone."""
-    agent = run.policy(seed, update=update)
+    agent = run.policy(seed, update=update).agent
     if not isinstance(agent, ActorCritic) or type(agent.encoder) not in ENCODERS:
         raise ConfigError(
             f"{run.path} has an agent of its task's own, which cannot be exported. Agents of the "

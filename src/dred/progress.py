@@ -1,4 +1,7 @@
-"""Progress bars with rate and time left, on standard error; silent when nobody is looking."""
+"""Progress bars with rate and time left, on standard error or in a notebook.
+
+They are silent when nobody is looking.
+"""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -50,7 +53,8 @@ def bar(what: str, total: int, *, unit: str, done: int = 0) -> Generator[Advance
         TextColumn("{task.fields[note]}"),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    is_seen = console.is_terminal or console.is_jupyter
+    with Progress(*columns, console=console, disable=not is_seen) as progress:
         task = progress.add_task(what, total=total, completed=done, note="")
 
         def advance(amount: int, /, note: str = "") -> None:

@@ -1,14 +1,16 @@
 """Runs, opened to be looked at or used.
 
 run = dred.runs.open("runs/x")
-run.config, run.metrics()
+run.config, run.metrics()                                    # .to_pandas()
 policy = run.policy()
+memory, action = policy.act(policy.initial_memory(), observation, key=key)
 """
 
 from pathlib import Path
 
-from dred.agents.protocol import Agent
 from dred.errors import ConfigError
+from dred.policy import Policy
+from dred.rows import Rows
 from dred.run_folder import RunFolder
 from dred.training.saved import SavedBuffer, buffers_of, policies_of
 
@@ -16,13 +18,30 @@ from dred.training.saved import SavedBuffer, buffers_of, policies_of
 class Run(RunFolder):
     """A run folder with what training has left in it."""
 
-    def policy(self, seed: int | None = None, *, update: int | None = None) -> Agent:
+    def metrics(self) -> Rows:
+        """Return what was measured in training: a row for each chunk of updates and seed."""
+        return Rows(super().metrics())
+
+    def policy(self, seed: int | None = None, *, update: int | None = None) -> Policy:
         """Return the trained agent: of a seed, or the first; newest, or after an update."""
-        return policies_of(self, update)[self._place_of(seed)]
+        agent = policies_of(self, update)[self._place_of(seed)]
+        return Policy(agent, self.task.from_gym)
 
     def buffer(self, seed: int | None = None) -> SavedBuffer:
         """Return the levels in the buffer, most probable first: of a seed, or the first."""
         return buffers_of(self)[self._place_of(seed)]
+
+    def __str__(self) -> str:
+        last = self.metrics()[-1:]
+        done = last[0]["update"] if last else 0
+        measured = [
+            f"{name} {row[name]:.3g}"
+            for row in last
+            for name in (f"{self.task.headline}/{suite}" for suite in ("train", "test"))
+            if name in row
+        ]
+        words = [f"{done} of {self.config.num_updates} updates", self.record.status, *measured]
+        return f"{self.path}: {self.config.method.name}, {', '.join(words)}"
 
     def _place_of(self, seed: int | None) -> int:
         wanted = self.seeds[0] if seed is None else seed

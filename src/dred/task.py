@@ -105,6 +105,18 @@ class NoSettings:
     """The settings of a generator that has none."""
 
 
+@dataclass(frozen=True)
+class FitRequest:
+    """How a generator is to be fitted."""
+
+    preset: str = "default"
+    """Which of its settings."""
+    changes: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What is different from them."""
+    seed: int = 0
+    """Another seed gives another model."""
+
+
 @dataclass(frozen=True, eq=False)
 class Generator:
     """Where new levels come from."""
@@ -121,6 +133,9 @@ class Generator:
     """Return the fitted model it needs from a folder, checked against the dataset."""
     digest: Callable[[Path], str] | None = None
     """Return what tells the fitted model in a folder from others."""
+    fit: Callable[[LevelSet, Path, FitRequest], Any] | None = None
+    """Fit it to levels, write the folder from which `load` reads, and return the model as people
+    use it, whose `path` is that folder."""
     fit_presets: tuple[str, ...] = ()
     """Names of settings with which it can be fitted."""
 
@@ -213,6 +228,8 @@ class Task:
     """What readers of reports should know of pictures of episodes, in a sentence."""
     describe_size: Callable[[LevelSet], str] | None = None
     """Return how large the levels of a set are, in words."""
+    from_gym: Callable[[Any], Any] | None = None
+    """Return an observation as the agent takes it, from that or one of a Gymnasium environment."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])
     """Named collections of sets to evaluate on."""
     default_levels: Callable[[], Mapping[str, LevelSet]] | None = None

@@ -1,7 +1,7 @@
 """`dred fit` and `dred generate`."""
 
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from jaxtyping import PRNGKeyArray
 
     from dred.tasks.gridworld.config import VAEConfig
-    from dred.tasks.gridworld.generators.vae.fit import Fitting
     from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
     from dred.tasks.gridworld.generators.vae.folder import FitFolder
     from dred.tasks.gridworld.levels import LevelDataset
@@ -59,13 +58,10 @@ class Fit:
 
     def run(self) -> None:
         """Fit, save, and judge what the model makes."""
-        import jax
-
         from dred.compute import keep_compiled_programs
-        from dred.tasks.gridworld.generators.vae.curves import fit_curves
         from dred.tasks.gridworld.generators.vae.fit import begin
-        from dred.tasks.gridworld.generators.vae.fitted import load as load_generator
         from dred.tasks.gridworld.generators.vae.folder import FitFolder
+        from dred.tasks.gridworld.generators.vae.whole import finish, fit_on, keys_of
         from dred.tasks.gridworld.levels import load
         from dred.tasks.gridworld.presets import VAES
 
@@ -81,7 +77,7 @@ class Fit:
         held_out = None if self.held_out is None else load(self.held_out)
         task = self.task(config, held_out)
         keep_compiled_programs()
-        key_fit, key_judge = jax.random.split(jax.random.key(self.seed))
+        key_fit, key_judge = keys_of(self.seed)
         begin(dataset.levels, config, key=key_fit)  # says now what cannot be fitted
         folder = FitFolder(self.out, task, dataset)
         try:
@@ -94,25 +90,18 @@ class Fit:
         except KeyboardInterrupt:
             raise KeyboardInterrupt("Saved. The same command goes on.") from None
         last = folder.history[-1]
-        fit_curves(folder.history, folder.path / "curves.png")
-        folder.finish(fitting, config, dataset, command=sys.argv)
+        generator = finish(folder, fitting, config, dataset, command=sys.argv)
         for where, title in (("train", "levels fitted to"), ("held_back", "levels held back")):
             print(f"{title}, in nats: {in_nats(last, where)}")
         best = min(folder.history, key=lambda row: row["loss/held_back"])
         print(f"{self.out}: {config.epochs} epochs; least loss held back at {best['epoch']:.0f}")
-        report(load_generator(self.out), held_out, key_judge)
+        report(generator, held_out, key_judge)
 
     def task(self, config: "VAEConfig", held_out: "LevelDataset | None") -> dict[str, Any]:
         """Return all on which the weights and the tables depend, besides the levels fitted to."""
-        from dred.config import check_seed
+        from dred.tasks.gridworld.generators.vae.whole import fit_task
 
-        task: dict[str, Any] = {
-            "format": 2,  # what an older version began is begun again
-            "config": asdict(config),
-            "seed": check_seed(self.seed),
-            "sweep": self.sweep,
-            "folds": self.folds,
-        }
+        task = fit_task(config, seed=self.seed, sweep=self.sweep, folds=self.folds)
         if self.sweep:  # its candidates are compared with the levels held out
             task["held_out"] = None if held_out is None else held_out.digest
         return task
@@ -125,25 +114,6 @@ def in_nats(row: "Mapping[str, float]", where: str) -> str:
         f"{row[f'start/{where}']:.2f}, divergence {row[f'divergence/{where}']:.1f}, bound "
         f"{row[f'elbo/{where}']:.0f}"
     )
-
-
-def fit_on(
-    folder: "FitFolder", dataset: "LevelDataset", config: "VAEConfig", key: "PRNGKeyArray"
-) -> "Fitting":
-    """Fit from where it was left, with a bar."""
-    from dred import progress
-    from dred.tasks.gridworld.generators.vae.fit import begin, fit
-
-    fitting = folder.restore(begin(dataset.levels, config, key=key))
-    done = int(fitting.epochs)
-    with progress.bar("fitting", config.epochs, unit="epochs", done=done) as advance:
-
-        def tell(row: dict[str, float], fitting: "Fitting") -> None:
-            folder.note(row, fitting)
-            advance(1, note=f"loss {row['loss/held_back']:.4f} held back")
-
-        fitting, _ = fit(dataset.levels, config, key=key, fitting=fitting, tell=tell)
-    return fitting
 
 
 def candidates_of(base: "VAEConfig", count: int, seed: int) -> "list[VAEConfig]":

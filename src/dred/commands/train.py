@@ -1,8 +1,6 @@
 """`dred train` and `dred resume`."""
 
-import math
 import sys
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +10,9 @@ import tyro
 from dred.commands.config import assembled
 from dred.commands.options import Changes, Plugins
 from dred.errors import ConfigError
-from dred.progress import Advance
 
 if TYPE_CHECKING:
     from dred.run_folder import RunFolder
-    from dred.training.train import Progress
 
 
 @dataclass(frozen=True)
@@ -80,6 +76,8 @@ class Train:
     the presets laptop and demo."""
     plugins: Plugins = ()
     """Files that register scores, generators, methods or tasks of your own."""
+    until: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Stop after so many updates of those that the settings ask for; `dred resume` goes on."""
     track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
 
@@ -111,7 +109,7 @@ class Train:
         )
         if made.changes:
             print(made.words(), flush=True)
-        carry_on(run)
+        carry_on(run, until=self.until)
 
     def _options(self) -> dict[str, object]:
         """Return the settings that have an option of their own, where it was given."""
@@ -135,6 +133,8 @@ class Resume:
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
+    until: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Stop again after so many updates in all."""
     plugins: Plugins = ()
     """Plug-ins, if those that the run notes are elsewhere now or have changed."""
     seed: int = 0
@@ -146,47 +146,14 @@ class Resume:
         from dred.runs import open_run
 
         load_plugins(self.plugins)
-        carry_on(open_run(self.path))
+        carry_on(open_run(self.path), until=self.until)
 
 
-def carry_on(run: "RunFolder") -> None:
+def carry_on(run: "RunFolder", *, until: int | None = None) -> None:
     """Train a run from where it is, with a progress bar."""
-    from dred import progress
-    from dred.training.begin import train_run
+    from functools import partial
 
-    total = run.config.num_updates
-    is_share = run.task.headline == "solved_rate"
+    from dred.training.shown import train_shown
 
-    def words(value: float) -> str:
-        if math.isnan(value):
-            return "no episode ended"
-        return f"{value:.1%} solved" if is_share else f"return {value:.2f}"
-
-    with ExitStack() as stack:
-        done = total
-        advance: Advance = lambda amount, note="": None  # noqa: E731  (until there is a bar)
-
-        def begin(updates: int, wanted: int) -> None:
-            nonlocal done, advance
-            done = updates
-            if done < wanted:
-                bar = progress.bar(str(run.path), wanted, unit="updates", done=done)
-                advance = stack.enter_context(bar)
-
-        def tell(now: "Progress") -> None:
-            nonlocal done
-            rate = f"{now.transitions_per_second:,.0f} steps/s"
-            advance(now.num_updates - done, note=f"{words(now.replay)} in replayed levels, {rate}")
-            done = now.num_updates
-            if now.test is not None or done == total:
-                held_out = "" if now.test is None else f"{words(now.test)} held out, "
-                print(
-                    f"update {done}: {words(now.replay)} in replayed levels, {held_out}{rate}",
-                    flush=True,
-                )
-
-        try:
-            train_run(run, begun=begin, tell=tell)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"Saved. Continue with: dred resume {run.path}") from None
-    print(f"{run.path}: {total} updates")
+    train_shown(run, say=partial(print, flush=True), until=until)
+    print(f"{run.path}: {run.config.num_updates if until is None else until} updates")

@@ -50,6 +50,8 @@ class Results:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = list(lines)
         rows = [line.split(",") for line in lines]
+        self.seeds = np.array([int(row[0]) for row in rows])
+        self.levels = np.array([int(row[2]) for row in rows])
         self.solved = np.array([row[4] == "1" for row in rows])
         self.returned = np.array([float(row[5]) for row in rows])
 

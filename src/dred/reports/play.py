@@ -28,7 +28,7 @@ def play_all(
         if suite is not None and suite.levels is not None and numbers:
             run, first, _ = method.trainings[0]
             try:
-                agent = run.policy(first)
+                agent = run.policy(first).agent
                 played[method.name] = play_levels(
                     agent, suite.levels, numbers, material.task, seed=seed
                 )

@@ -142,11 +142,15 @@ def train_run(
     *,
     begun: Callable[[int, int], None] = lambda done, total: None,
     tell: Callable[[Progress], None] = lambda now: None,
+    until: int | None = None,
 ) -> None:
     """Train a run from where it is to its end; no other process may do so meanwhile.
 
-    `begun` hears how many updates are done and wanted, `tell` of each chunk of them.
+    `begun` hears how many updates are done and wanted, `tell` of each chunk of them. With `until`
+    it stops once so many updates are done, as it would stop if it were interrupted there.
     """
+    if until is not None and until < 1:
+        raise ConfigError(f"--until (={until}) must be at least 1.")
     with held(run.path):
         use_devices(run.config.devices)
         keep_compiled_programs()
@@ -159,10 +163,11 @@ def train_run(
             track=tracker(run.record.track, run) if run.record.track else lambda rows: None,
         )
         trainer.restore()
-        begun(trainer.num_updates, trainer.config.num_updates)
-        if trainer.num_updates < trainer.config.num_updates:
+        wanted = min(until or trainer.config.num_updates, trainer.config.num_updates)
+        begun(trainer.num_updates, wanted)
+        if trainer.num_updates < wanted:
             run.note(status="running")
-            trainer.train(tell=tell)
+            trainer.train(tell=tell, until=wanted)
 
 
 def models_of(run: RunFolder, dataset: LevelSet) -> dict[str, Any]:

@@ -166,18 +166,32 @@ class Trainer:
             if ongoing is not None:
                 slots.reset_to(rows(world, ongoing.level[0]))
 
-    def train(self, *, tell: Callable[[Progress], None] = lambda _: None) -> None:
-        """Train to the end. An interruption finishes the chunk, saves, and is raised again."""
-        with finishing_first() as interrupted:
-            while self.num_updates < self.config.num_updates:
-                self._one_chunk(tell)
-                if interrupted() and self.num_updates < self.config.num_updates:
-                    self._save()
-                    self.run.note(status="interrupted", ended=now())
-                    raise KeyboardInterrupt
-        self.run.note(status="finished", ended=now())
+    def train(
+        self, *, tell: Callable[[Progress], None] = lambda _: None, until: int | None = None
+    ) -> None:
+        """Train to the end, or until so many updates are done, rounded up to whole chunks.
 
-    def _one_chunk(self, tell: Callable[[Progress], None]) -> None:
+        An interruption finishes the chunk, saves, and is raised again.
+        """
+        total = self.config.num_updates
+        with finishing_first() as interrupted:
+            while self.num_updates < min(until or total, total):
+                self._one_chunk(tell, until=until)
+                if interrupted() and self.num_updates < total:
+                    self._stop()
+                    raise KeyboardInterrupt
+        if self.num_updates < total:
+            self._stop()
+        else:
+            self.run.note(status="finished", ended=now())
+
+    def _stop(self) -> None:
+        """Save, to go on later."""
+        self._save()
+        self.run.note(status="interrupted", ended=now())
+
+    def _one_chunk(self, tell: Callable[[Progress], None], *, until: int | None = None) -> None:
+        """Do some updates, and what is due after them; where training stops, agents are tried."""
         config, before = self.config, self.num_updates
         size = min(config.chunk, config.num_updates - before)
         begun = time.perf_counter()
@@ -190,7 +204,7 @@ class Trainer:
         is_last = after == config.num_updates
         rows = self._rows(jax.device_get(metrics), after, seconds / size)
         is_due = is_last or passes(before, after, config.evaluate_every)
-        if is_due:
+        if is_due or (until is not None and after >= until):
             self._evaluate(rows)
         if is_last or passes(before, after, config.probe_every):
             self._probe(rows)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray, UInt8
 
@@ -25,7 +26,7 @@ from dred.tasks.gridworld.levels.text import from_text
 from dred.tasks.gridworld.optimal import optimal_returns
 from dred.tasks.gridworld.pictures import draw_agent
 from dred.tasks.gridworld.presets import GRIDWORLD_BUDGETS
-from dred.tasks.gridworld.view import World
+from dred.tasks.gridworld.view import View, World
 
 ENVIRONMENT = GridworldEnvironment()
 PAPER = ("train", "test", "edge", "hardcore")  # the sets of the suite `paper`
@@ -114,6 +115,13 @@ def describe_size(levels: LevelSet) -> str:
     return f"{height + 2} × {width + 2} tiles each"
 
 
+def from_gym(observation: View | Mapping[str, Any]) -> View:
+    """Return what the agent sees, from that or from an observation of Gymnasium's."""
+    if isinstance(observation, View):
+        return observation
+    return View(jnp.asarray(observation["image"]), jnp.asarray(observation["direction"]))
+
+
 GRIDWORLD = Task(
     name="gridworld",
     environment=ENVIRONMENT,
@@ -153,6 +161,7 @@ GRIDWORLD = Task(
     pictures=GridworldPictures(),
     picture_meaning="Lighter tiles are what the agent sees.",
     describe_size=describe_size,
+    from_gym=from_gym,
     suites={"paper": Suite(PAPER, paper_suite)},
     usual_levels={"train": "cave-escape-train", "test": "cave-escape-test"},
 )

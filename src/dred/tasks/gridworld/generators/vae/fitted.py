@@ -35,8 +35,14 @@ BATCH = 256  # levels that are encoded or drawn at once
 class FittedVAE:
     """Proposes levels like those it was fitted to."""
 
-    def __init__(self, model: LevelVAE, config: VAEConfig, dataset: LevelDataset) -> None:
-        self.model, self.config, self.dataset = model, config, dataset
+    def __init__(
+        self,
+        model: LevelVAE,
+        config: VAEConfig,
+        dataset: LevelDataset,
+        path: Path | None = None,  # the folder from which it was loaded
+    ) -> None:
+        self.model, self.config, self.dataset, self.path = model, config, dataset, path
         self.space = LatentSpace(
             model=model,
             latents=self.encode(dataset.levels),
@@ -182,4 +188,4 @@ def load(folder: str | Path, *, weights: Literal["best", "last"] = "last") -> Fi
     if dataset.digest != facts["digest"]:
         raise DatasetError(f"{folder}/levels.npz is not what the model was fitted to.")
     blank = LevelVAE(config, dataset.shape[0] * dataset.shape[1], key=jax.random.key(0))
-    return FittedVAE(checkpoint.load(folder / f"{weights}.npz", blank), config, dataset)
+    return FittedVAE(checkpoint.load(folder / f"{weights}.npz", blank), config, dataset, folder)

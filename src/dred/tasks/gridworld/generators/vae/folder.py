@@ -107,3 +107,11 @@ class FitFolder:
             self.path.rename(self.final)
         except OSError as error:
             raise OutputError(cannot_write(self.final, error)) from error
+
+
+def task_in(folder: Path) -> object:
+    """Return the task of a finished generator; None if there is none."""
+    try:
+        return json.loads((folder / "generator.json").read_text(encoding="utf-8")).get("task")
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None

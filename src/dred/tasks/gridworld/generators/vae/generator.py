@@ -11,6 +11,7 @@ from dred.tasks.gridworld.generators.vae.latent import (
     LatentSpace,
     interpolated,
 )
+from dred.tasks.gridworld.generators.vae.whole import fit_generator
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.presets import VAES
 
@@ -38,5 +39,6 @@ VAE = Generator(
     settings=InterpolationConfig(),
     load=fitted_to,
     digest=weights_digest,
+    fit=fit_generator,
     fit_presets=tuple(VAES),
 )
