@@ -11,6 +11,7 @@ from dred.reports.drawings import draw_all
 from dred.reports.episodes import Episode
 from dred.reports.extremes import Extreme, extremes_of, extremes_sheet, extremes_table
 from dred.reports.gaps import gaps_table
+from dred.reports.grids import grid_table, in_detail, sweep_drawings
 from dred.reports.hyperparameters import settings_table
 from dred.reports.kit.drawing import Drawing
 from dred.reports.kit.table import Table
@@ -41,12 +42,14 @@ def compute(
     material: Material, *, seed: int = 0, episodes: int = 2, advance: Advance = lambda _: None
 ) -> Content:
     """Return all of a report; `advance` hears of each of `steps_of` steps."""
+    varied, of_varied = grid_table(material), sweep_drawings(material)
+    material = in_detail(material)
     results = results_of(material, seed=seed)
     pairs = improvements_of(material, seed=seed)
     advance(1)
     extremes = extremes_of(material)
     curves, gaps_in_curves = over_training_of(material)
-    drawings = draw_all(material, results, pairs, curves)
+    drawings = [*of_varied, *draw_all(material, results, pairs, curves)]
     advance(1)
     buffers = {m.name: buffer_of(m, material.dataset) for m in material.methods}
     advance(1)
@@ -63,7 +66,13 @@ def compute(
     return Content(
         material=material,
         results=results,
-        tables={t.name: t for t in all_tables(material, results, pairs, extremes, buffers, curves)},
+        tables={
+            t.name: t
+            for t in (
+                *([] if varied is None else [varied]),
+                *all_tables(material, results, pairs, extremes, buffers, curves),
+            )
+        },
         drawings={drawing.name: drawing for drawing in drawings},
         buffers=buffers,
         episodes=played,
@@ -75,7 +84,7 @@ def compute(
 
 def steps_of(material: Material) -> int:
     """Return how often `compute` calls `advance`."""
-    return 3 + len(material.methods)
+    return 3 + len(in_detail(material).methods)
 
 
 def pictures_of(material: Material, extremes: Sequence[Extreme]) -> dict[tuple[str, int], bytes]:

@@ -26,6 +26,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 SECTIONS = {
     "story": "The levels",
     "overview": "Overview",
+    "grids": "Settings that were varied",
     "transfer": "Zero-shot transfer",
     "improvement": "Probability of improvement",
     "learning": "Learning",
@@ -57,6 +58,7 @@ def page_of(
     material = content.material
     left_out = {"story"} if not story else set[str]()
     left_out |= {"files"} if not files else set()
+    left_out |= {"grids"} if "grid" not in content.tables else set()
     return document(
         TEMPLATES,
         title=title or captions.title_of(material),
@@ -188,6 +190,11 @@ def facts_of_run(run: Run) -> Iterable[tuple[str, str]]:
     yield "Started", known.started
     yield "Ended", known.ended or ""
     yield "Command", " ".join(known.command)
+    yield "Preset", known.preset
+    for name, (old, new) in known.changes.items():
+        yield f"Changed from the preset: {name}", f"{old} → {new}"
+    for plugin in known.plugins:
+        yield "Plug-in", f"{plugin.path}, digest {plugin.digest}"
     for name, version in known.versions.items():
         yield f"Version of {name}", str(version)
     for name, one in known.levels.items():

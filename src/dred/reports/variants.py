@@ -9,18 +9,18 @@ DECISIVE = ("num_updates", "method", "agent", "ppo")  # settings that make anoth
 MOST_NAMED = 3  # settings in a name
 
 
-def flattened(settings: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, str]]:
+def flattened(settings: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, object]]:
     """Yield settings within settings, as names with dots."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from flattened({str(k): v for k, v in value.items()}, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", str(value)
+            yield f"{prefix}{key}", value
 
 
 def settings_of(run: Run) -> dict[str, str]:
     """Return all settings of a run, by names with dots."""
-    return dict(flattened(asdict(run.config)))
+    return {name: str(value) for name, value in flattened(asdict(run.config))}
 
 
 def differences(settings: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
