@@ -24,6 +24,7 @@ class RunStudy:
     """Do all that is missing of a study: levels, generator, runs, evaluations, report.
 
     It can be stopped at any moment; the same command goes on. What is finished is not done again.
+    With a [search] in the file, all runs train a little, and only the best of them go on.
 
     For example:
       dred study run studies/laptop.toml
@@ -59,7 +60,7 @@ class RunStudy:
         write_methods(study)
         first = preparations(study)
         failures = do_runs(
-            study.path,
+            study,
             first,
             runs,
             on=self.on,
@@ -67,14 +68,14 @@ class RunStudy:
             gpus=self.gpus,
             workers=self.workers or most_workers(study.config.devices),
         )
-        if len(failures) < len(runs):
+        if any(job.state() == "finished" for job in runs):
             report_of(study)
         if failures:
             raise DredError(f"{len(failures)} of {len(runs)} runs failed. The first: {failures[0]}")
 
 
 def do_runs(
-    folder: Path,
+    study: "Study",
     first: "Sequence[Job]",
     runs: "Sequence[RunJob]",
     *,
@@ -84,21 +85,29 @@ def do_runs(
     workers: int = 1,
 ) -> "Sequence[DredError]":
     """Do what comes first, which must not fail, and then the runs. What failed of them."""
+    from functools import partial
+
     from dred.files import held
     from dred.studies.jobs import sweep_away_unbegun
     from dred.studies.local import run_here
+    from dred.studies.search import halve
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with held(folder):
+    study.path.mkdir(parents=True, exist_ok=True)
+    with held(study.path):
         for job in runs:
             sweep_away_unbegun(job)
         failures = run_here(first, say)
         if failures:
             raise failures[0]
         if on == "ray":
-            from dred.studies.cluster import run_on_ray
+            from dred.studies.cluster import run_on_ray, search_on_ray
 
+            if study.config.search is not None:
+                return search_on_ray(study, say, cpus=cpus, gpus=gpus)
             return run_on_ray(runs, say, cpus=cpus, gpus=gpus)
+        if study.config.search is not None:
+            here = partial(run_here, tell=say, workers=workers)
+            return halve(study, here, partial(print, flush=True))
         return run_here(runs, say, workers=workers)
 
 
@@ -127,7 +136,6 @@ class StudyStatus:
         from rich.console import Console
         from rich.live import Live
 
-        from dred.studies.jobs import preparations, runs_of
         from dred.studies.study import read_study
 
         study = read_study(self.file, plugins=self.plugins)
@@ -135,7 +143,7 @@ class StudyStatus:
             Console().print(status_table(study))
             return
         with Live(status_table(study), refresh_per_second=1) as live:
-            while any(job.state() != "finished" for job in [*preparations(study), *runs_of(study)]):
+            while not is_finished(study):
                 time.sleep(2)
                 live.update(status_table(study))
 
@@ -182,21 +190,52 @@ def report_of(study: "Study", *, seed: int = 0) -> None:
     print(write_summary(study.path, runs_of(study)))
 
 
+def is_finished(study: "Study") -> bool:
+    """Whether nothing is left to do; runs that a search has stopped are done with."""
+    from dred.studies.jobs import preparations, runs_of
+    from dred.studies.search import stopped_by
+
+    stopped = stopped_by(study)
+    going = [job for job in runs_of(study) if job.name not in stopped]
+    return all(job.state() == "finished" for job in [*preparations(study), *going])
+
+
 def status_table(study: "Study") -> "Table":
-    """A row per job: how far it is, and how well its agent does."""
+    """A row per job: how far it is, and how well its agent does; and how long it will take."""
     from rich.table import Column, Table
 
     from dred.studies.jobs import preparations, runs_of
+    from dred.studies.search import stopped_by
 
     name, headline = Column("job", overflow="fold"), study.task.headline
     words, form = {"solved_rate": ("solved", ".1%"), "return": ("return", ".2f")}[headline]
     table = Table(name, "state", "updates", f"{words}, train", "held out", title=str(study.path))
     for job in preparations(study):
         table.add_row(job.name, job.state(), "", "", "")
+    stopped = stopped_by(study)
     for job in runs_of(study):
         total = job.config.num_updates
-        table.add_row(*how_far(job, total, (f"{headline}/train", f"{headline}/test"), form))
+        row = how_far(job, total, (f"{headline}/train", f"{headline}/test"), form)
+        table.add_row(row[0], "stopped" if job.name in stopped else row[1], *row[2:])
+    table.caption = time_left(study, stopped)
     return table
+
+
+def time_left(study: "Study", stopped: set[str]) -> str:
+    """How many runs are finished, and how long the rest will take."""
+    from dred.studies.jobs import runs_of
+    from dred.studies.remaining import in_words, seconds_left
+
+    runs = [job for job in runs_of(study) if job.name not in stopped]
+    finished = sum(job.state() == "finished" for job in runs)
+    told = f"{finished} of {len(runs)} runs are finished"
+    if stopped:
+        told += f", {len(stopped)} were stopped by the search"
+    if finished == len(runs):
+        return f"{told}."
+    left = seconds_left(study)
+    when = "not known yet" if left is None else f"about {in_words(left)} of training"
+    return f"{told}. Left: {when}."
 
 
 def how_far(job: "RunJob", total: int, metrics: "Sequence[str]", form: str) -> list[str]:

@@ -4,12 +4,19 @@ The study's folder must be one that all nodes see. A job that is lost with its n
 on another one, from its last checkpoint.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from dred.errors import ConfigError
+from dred.files import write_text
 from dred.studies.jobs import Job, JobError, do
 from dred.studies.local import TRIES, Tell
+from dred.studies.rungs import metric_of, rungs_of
+from dred.studies.search import Candidate, candidates_of, note_of, searched, total_of
+from dred.studies.study import Study
+
+UPDATES, SCORE = "updates", "score"  # what Ray Tune is told at each rung
 
 
 def run_on_ray(jobs: Sequence[Job], tell: Tell, *, cpus: float, gpus: float) -> list[JobError]:
@@ -39,6 +46,64 @@ def run_on_ray(jobs: Sequence[Job], tell: Tell, *, cpus: float, gpus: float) -> 
             tries[job] += 1
             waiting[remote.remote(job)] = job
     return failures
+
+
+def search_on_ray(study: Study, tell: Tell, *, cpus: float, gpus: float) -> list[JobError]:
+    """Search by successive halving with Ray Tune: a trial for each candidate. What failed for good.
+
+    Its scheduler does not wait until all candidates have reached a rung: one goes on if it is among
+    the best of those that did so far.
+    """
+    ray = import_ray()
+    from ray import tune  # pyright: ignore[reportMissingImports]
+
+    if not ray.is_initialized():
+        ray.init(address="auto", log_to_driver=False)
+    search, candidates = searched(study), {one.name: one for one in candidates_of(study)}
+    scheduler = tune.schedulers.ASHAScheduler(
+        time_attr=UPDATES,
+        max_t=total_of(study),
+        grace_period=search.first,
+        reduction_factor=search.factor,
+    )
+    trial = tune.with_parameters(climb, candidates=candidates)
+    tuner = tune.Tuner(
+        tune.with_resources(trial, {"cpu": cpus, "gpu": gpus}),
+        param_space={"name": tune.grid_search(list(candidates))},
+        tune_config=tune.TuneConfig(metric=SCORE, mode="max", scheduler=scheduler),
+        run_config=tune.RunConfig(
+            name="search",
+            storage_path=str((study.path / "ray").resolve()),
+            failure_config=tune.FailureConfig(max_failures=TRIES - 1),
+            verbose=0,
+        ),
+    )
+    failures: list[JobError] = []
+    for result in tuner.fit():
+        candidate = candidates[result.config["name"]]
+        done = "failed" if result.error else f"ended after {result.metrics[UPDATES]} updates"
+        tell(candidate.runs[0], done)
+        failures += [JobError(str(result.error))] if result.error else []
+    runs = [run for one in candidates.values() for run in one.runs]
+    stopped = [run.name for run in runs if run.state() != "finished"]
+    write_text(note_of(study), json.dumps(stopped))
+    return failures
+
+
+def climb(config: dict[str, str], candidates: dict[str, Candidate]) -> None:
+    """On a node: train a candidate from rung to rung, telling Ray Tune, which may end it there."""
+    from ray import tune  # pyright: ignore[reportMissingImports]
+
+    candidate = candidates[config["name"]]
+    study = candidate.runs[0].study
+    metric, total = metric_of(searched(study), study.task), total_of(study)
+    for rung in rungs_of(searched(study), total):
+        for job in candidate.until(rung):
+            do(job)
+        tune.report({UPDATES: rung, SCORE: candidate.score(rung, metric)})
+    for run in candidate.runs:
+        do(run)
+    tune.report({UPDATES: total, SCORE: candidate.score(total, metric)})
 
 
 def attempt(job: Job) -> str | None:

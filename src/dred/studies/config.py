@@ -7,6 +7,25 @@ from dred.errors import ConfigError
 
 
 @dataclass(frozen=True)
+class SearchConfig:
+    """Successive halving: all train a little, and the best of them go on."""
+
+    first: int
+    """Updates after which they are compared for the first time, rounded up to whole chunks."""
+    factor: int = 3
+    """One in so many goes on, to so many times the updates."""
+    metric: str = ""
+    """What decides, by its name in docs/metrics.md, as the mean over seeds: by itself how agents do
+    in levels held out."""
+
+    def __post_init__(self) -> None:
+        if self.first < 1 or self.factor < 2:
+            raise ConfigError(
+                f"first (={self.first}) must be at least 1, and factor (={self.factor}) at least 2."
+            )
+
+
+@dataclass(frozen=True)
 class StudyConfig:
     """A study: methods × seeds."""
 
@@ -50,6 +69,8 @@ class StudyConfig:
     variants: tuple[Mapping[str, object], ...] = field(default=(), hash=False)
     """Tables of settings to change, [[variants]], one at a time: each method is trained with each
     of them, besides the combinations of the grid, or as it is if there is no grid."""
+    search: SearchConfig | None = None
+    """Train all a little and go on with the best, [search]; instead of all of them to the end."""
     out: str = ""
     """The folder to fill, beside the file; called like the file if not given."""
 

@@ -31,6 +31,7 @@ from dred.settings import read_table as read_table
 from dred.settings_text import as_toml
 from dred.studies.config import StudyConfig
 from dred.studies.grid import Variant, as_file_name, flat, variants, with_variant
+from dred.studies.rungs import check_search
 from dred.task import Task
 from dred.training.state import check_config
 
@@ -148,9 +149,13 @@ def read_study(file: Path, *, plugins: Sequence[Path] = ()) -> Study:
     presets = {name: one for one in study.task.generators.values() for name in one.fit_presets}
     if presets:
         lookup(presets, config.generator_preset, what=f"generator preset in {file}")
-    for method, variant in product(study.methods, study.variants):
-        # Stops at what cannot be, before anything is made.
-        check_config(study.train_config(method, variant), study.task)
+    configs = [study.train_config(*which) for which in product(study.methods, study.variants)]
+    for one in configs:  # stops at what cannot be, before anything is made
+        check_config(one, study.task)
+    if config.search is not None:
+        has_held_out = bool(study.levels("test")) or study.task.default_levels is not None
+        totals, where = [one.num_updates for one in configs], f"{file}, search"
+        check_search(config.search, totals, study.task, has_held_out=has_held_out, where=where)
     return study
 
 
