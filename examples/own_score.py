@@ -1,4 +1,4 @@
-"""A score and a method of one's own, compared with PLR. Nothing in dred is edited.
+"""A score and a method of one's own, compared with PLR on two seeds. Nothing in dred is edited.
 
 python examples/own_score.py           # some minutes
 python examples/own_score.py smoke     # just to see that it works
@@ -27,9 +27,16 @@ def main(preset="laptop"):
     held_out = dred.levels.make("cave-escape-test", count=count)
     runs = []
     for method in ("plr", "longing"):
-        out = f"runs/{method}"
-        runs.append(dred.train(method, levels=levels, out=out, preset=preset, plugins=[__file__]))
-        print(method, dred.evaluate(runs[-1], suites={"held out": held_out}))
+        run = dred.train(
+            method,
+            levels=levels,
+            out=f"runs/{method}",
+            preset=preset,
+            seeds=(0, 1),
+            plugins=[__file__],
+        )
+        print(method, dred.evaluate(run, suites={"held out": held_out}), sep="\n")
+        runs.append(run)
     print(dred.report(runs, out="report"))
 
 

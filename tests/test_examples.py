@@ -30,7 +30,7 @@ def test_twenty_lines_train_evaluate_and_report(monkeypatch, tmp_path, capsys):
     assert len(code) <= 20
     run_example("twenty_lines.py", monkeypatch, "smoke")
     assert (tmp_path / "report" / "report.html").exists()
-    assert "held out:" in capsys.readouterr().out
+    assert "\nheld out" in capsys.readouterr().out
 
 
 def test_an_own_score_and_method_are_compared_with_plr(monkeypatch, tmp_path):
@@ -63,3 +63,19 @@ def test_replay_from_any_trainer_makes_the_worst_level_better(monkeypatch, capsy
     said = capsys.readouterr().out
     replayed, uniform = (float(word.strip("%")) for word in said.split() if word.endswith("%"))
     assert replayed > uniform
+
+
+def test_levels_of_ones_own_are_drawn_and_trained_on(monkeypatch, capsys):
+    run_example("own_levels.py", monkeypatch, "smoke")
+    assert "own, held out" in capsys.readouterr().out
+
+
+def test_a_policy_acts_in_loops_of_ones_own(monkeypatch, capsys):
+    run_example("own_loop.py", monkeypatch, "smoke")
+    said = capsys.readouterr().out
+    assert said.count("level ") == 3 and "held out: mean return" in said
+
+
+def test_a_trainer_of_gymnasiums_kind_draws_its_levels_from_the_buffer(monkeypatch, capsys):
+    run_example("gymnasium_replay.py", monkeypatch, "smoke")
+    assert "most probable next: level" in capsys.readouterr().out
