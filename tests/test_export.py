@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import equinox as eqx
 import jax
@@ -133,7 +134,7 @@ def test_the_command_exports_and_an_agent_of_another_kind_is_refused(tmp_path, c
     main(["export", str(run.path), "--out", str(tmp_path / "p.npz"), "--update", "5"])
     assert "policy of uniform" in capsys.readouterr().out
     assert exported_policy.load(tmp_path / "p.npz").meta["seed"] == 3
-    monkeypatch.setattr(Run, "policy", lambda *_, **__: object())
+    monkeypatch.setattr(Run, "policy", lambda *_, **__: Mock(agent=object()))
     with pytest.raises(ConfigError, match="cannot be exported"):
         export_policy(run, tmp_path / "q.npz")
     assert dred.runs.open(run.path).seeds == (3, 4)

@@ -103,7 +103,7 @@ def test_what_is_kept_over_training_is_the_policy_of_that_update(whole):
         for place, policy in enumerate(policies_of(run, update)):
             assert_same(policy, jax.tree.map(lambda leaf, place=place: leaf[place], networks))
     assert_same(policies_of(run), policies_of(run, 12))
-    assert_same(open_run(run.path).policy(1, update=6), policies_of(run, 6)[1])
+    assert_same(open_run(run.path).policy(1, update=6).agent, policies_of(run, 6)[1])
     arrays = checkpoint.read(files[0])
     assert len(arrays) == len(jax.tree.leaves(eqx.filter(policies_of(run)[0], eqx.is_array)))
     with pytest.raises(CheckpointError, match=r"no policies after 5 updates.*after 3, 6, 9, 12"):

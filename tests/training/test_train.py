@@ -225,7 +225,7 @@ def test_evaluation_writes_a_line_for_every_level(files, tmp_path, capsys):
     assert len(rows) == 2 * 8 * 2
     assert {row["solved"] for row in rows} <= {"0", "1"}
     policy = open_run(tmp_path / "x").policy(1)
-    assert policy.cell.size == 16
+    assert policy.agent.cell.size == 16
     with pytest.raises(ConfigError, match="not 5"):
         open_run(tmp_path / "x").policy(5)
 
