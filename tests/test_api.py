@@ -148,7 +148,7 @@ def test_a_policy_acts_on_views_of_jax_within_compiled_code(policy, levels):
 
     keys = jax.random.split(jax.random.key(1), 400)
     actions = np.array(jax.vmap(act, in_axes=(None, None, 0))(policy, view, keys))
-    memory, output = policy.agent.step(
+    _, output = policy.agent.step(
         policy.agent.initial_memory(1), jax.tree.map(lambda leaf: leaf[None], view)
     )
     expected = np.asarray(jax.nn.softmax(output.logits[0]))
@@ -168,7 +168,9 @@ def test_progress_is_shown_in_notebooks(monkeypatch):
 
     seen = []
     monkeypatch.setattr(progress, "Console", Console)
-    monkeypatch.setattr(progress, "Progress", lambda *_, disable, **__: seen.append(disable) or Bar())
+    monkeypatch.setattr(
+        progress, "Progress", lambda *_, disable, **__: seen.append(disable) or Bar()
+    )
     with progress.bar("x", 3, unit="things") as advance:
         advance(1)
     Console.is_jupyter = False

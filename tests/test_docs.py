@@ -1,11 +1,17 @@
 """What the documents say is true: commands parse, Python runs, links lead somewhere."""
 
 import re
+import shlex
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
-from dred.cli import parse
+import dred
+from dred import exported_policy
+from dred.cli import main, parse
+from dred.runs import open_run
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -39,3 +45,61 @@ def test_every_python_example_runs(page, tmp_path, monkeypatch):
 def test_every_link_to_a_file_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+SETTINGS_PAGE = ROOT / "docs" / "settings-and-plugins.md"
+
+
+def section(page, title):
+    return page.read_text(encoding="utf-8").split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """A folder in which each command of "Everything once" was given, with the files it names."""
+    folder = tmp_path_factory.mktemp("everything")
+    for block in [*blocks(SETTINGS_PAGE, "toml"), *blocks(SETTINGS_PAGE, "python")]:
+        named = re.match(r"# (\S+\.(?:toml|py))\n", block)
+        if named:
+            (folder / named[1]).write_text(block, encoding="utf-8")
+    lines = re.findall(r"^dred .*$", section(SETTINGS_PAGE, "Everything once"), re.M)
+    assert len(lines) == 14
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for line in lines:
+            main([*shlex.split(line)[1:], "--debug"])
+    return folder
+
+
+def test_settings_scores_and_methods_of_ones_own_are_compared_by_the_commands_shown(everything):
+    changed = {name: open_run(everything / "runs" / name) for name in ("faster", "warmer", "mine")}
+    assert changed["faster"].config.ppo.learning_rate == 0.001
+    assert changed["warmer"].config.method.primary.temperature == 0.5
+    assert changed["mine"].config.method.name == "mine"
+    page = (everything / "report" / "report.html").read_text(encoding="utf-8")
+    for words in ("plr ppo.learning_rate=0.001", "longing", "mine", "longing.py, digest"):
+        assert words in page
+    assert "<dt>Changed from the preset: ppo.learning_rate</dt>" in page
+
+
+def test_a_sweep_of_three_values_and_two_seeds_has_its_plot(everything):
+    lines = (everything / "sweep" / "summary.csv").read_text().splitlines()
+    assert len(lines) == 1 + 3 * 2
+    assert (everything / "sweep/report/figures/sweep-method.primary.temperature.svg").exists()
+    assert len((everything / "sweep/report/tables/grid.csv").read_text().splitlines()) == 4
+
+
+def test_the_exported_policy_does_what_the_runs_own_does_for_ten_thousand_steps(everything):
+    agents, steps = 50, 200
+    env = dred.envs.make_gym_vector(dred.levels.load(everything / "test.npz"), num_envs=agents)
+    policy = open_run(everything / "runs" / "faster").policy()
+    plain = exported_policy.load(everything / "policy.npz")
+    ours, theirs = policy.initial_memory(agents), plain.initial_memory(agents)
+    seen, _ = env.reset(seed=0)
+    random = np.random.default_rng(0)
+    for _ in range(steps):
+        ours, actions = policy.act(ours, seen)
+        theirs, same = plain.act(theirs, seen["image"], seen["direction"])
+        np.testing.assert_array_equal(np.asarray(actions), same)
+        seen, *_ = env.step(random.integers(0, 3, agents))
+    assert jax.tree.leaves(ours)[0].shape[0] == agents

@@ -19,9 +19,11 @@ from dred.run_folder import RunFolder
 from dred.studies.grid import Variant, as_file_name, as_words, folder_part
 from dred.studies.study import Study
 
-# A command in a process of its own, on cores of its own if it is told which. On Linux it ends when
-# the one that began it ends, however that ends: else a job that was lost could go on beside its own
-# second try. (The parent is the thread that began it, so that thread must wait for it.)
+# The commands of a job, in one process of their own: to start Python and JAX takes longer than a
+# small run. It has cores of its own if it is told which. On Linux it ends when the one that began it
+# ends, however that ends: else a job that was lost could go on beside its own second try. (The
+# parent is the thread that began it, so that thread must wait for it.)
+THEN = "&&"  # between commands
 LAUNCH = """
 import ctypes, os, signal, sys
 SIGNAL_AT_PARENTS_DEATH = 1
@@ -30,9 +32,13 @@ if sys.platform == "linux":
 cores = sys.argv.pop(1)
 if cores:
     os.sched_setaffinity(0, map(int, cores.split(",")))
-sys.argv[0] = "dred"
+words = sys.argv[1:]
 from dred.cli import main
-main()
+while words:
+    end = [*words, "&&"].index("&&")
+    sys.argv, words = ["dred", *words[:end]], words[end + 1 :]
+    print("$", *sys.argv, flush=True)
+    main()
 """
 
 State = Literal["waiting", "begun", "finished"]
@@ -293,22 +299,22 @@ def do(
     cores: Cores = (),
     begun: Callable[[subprocess.Popen[bytes]], None] = lambda process: None,
 ) -> None:
-    """Do what is left of a job, each command in a process of its own; its words go to a log.
+    """Do what is left of a job in a process of its own; its words go to a log.
 
     `begun` is told of each process.
     """
     job.log.parent.mkdir(parents=True, exist_ok=True)
-    done: list[str] = []
+    done: list[list[str]] = []
     while job.state() != "finished":
-        command = job.commands()[0]
-        if command == done:
+        commands = job.commands()
+        if commands == done:
             raise JobError(
-                f"{job.name} is not finished although `dred {' '.join(command)}` ended well. What "
-                f"it said is in {job.log}."
+                f"{job.name} is not finished although `dred {' '.join(commands[0])}` ended well. "
+                f"What it said is in {job.log}."
             )
+        joined = [word for command in commands for word in (THEN, *command)][1:]
         with job.log.open("a", encoding="utf-8") as log:
-            print("$ dred", *command, file=log, flush=True)
-            words = [sys.executable, "-c", LAUNCH, ",".join(map(str, cores)), *command]
+            words = [sys.executable, "-c", LAUNCH, ",".join(map(str, cores)), *joined]
             process = subprocess.Popen(
                 words, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
@@ -319,7 +325,7 @@ def do(
                 f"{job.name} stopped with code {code}: {last_words(job.log)} All it said is in "
                 f"{job.log}. `dred study run` tries again from where it was."
             )
-        done = command
+        done = commands
 
 
 def end_of(process: subprocess.Popen[bytes]) -> int:
