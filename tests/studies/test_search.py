@@ -127,7 +127,7 @@ def test_time_left_of_a_plain_study_follows_from_its_runs(folder):
     assert updates_left(study) == 11 * 27
     assert 0 < seconds_left(study) <= 11 * 27 * 2.0
     assert "1 of 12 runs are finished. Left: about" in time_left(study, set())
-    assert [in_words(s) for s in (40, 600, 9000)] == ["40 s", "10 min", "2.5 h"]
+    assert [in_words(s) for s in (40.0, 600.0, 9000.0)] == ["40 s", "10 min", "2.5 h"]
 
 
 @pytest.mark.parametrize(

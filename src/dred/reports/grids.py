@@ -77,11 +77,12 @@ def named(groups: Sequence[tuple[Method, ...]]) -> tuple[Line, ...]:
     names = [" ".join(common_words([m.config.method.name for m in group])) for group in groups]
     firsts = [settings_of(group[0]) for group in groups]
     short = endings(varied_in(firsts))
-    for place, name in enumerate(names):
-        if names.count(name) > 1 or not name:
-            told = [f"{short[key]} {firsts[place].get(key)}" for key in short]
-            names[place] = f"{name} ({', '.join(told)})".strip()
-    return tuple(Line(*both) for both in zip(names, groups, strict=True))
+    lines: list[Line] = []
+    for name, first, group in zip(names, firsts, groups, strict=True):
+        told = ", ".join(f"{short[key]} {first.get(key)}" for key in short)
+        is_enough = bool(name) and names.count(name) == 1
+        lines.append(Line(name if is_enough else f"{name} ({told})".strip(), group))
+    return tuple(lines)
 
 
 def common_words(names: Sequence[str]) -> list[str]:

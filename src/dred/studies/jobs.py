@@ -20,8 +20,8 @@ from dred.studies.grid import Variant, as_file_name, as_words, folder_part
 from dred.studies.study import Study
 
 # The commands of a job, in one process of their own: to start Python and JAX takes longer than a
-# small run. It has cores of its own if it is told which. On Linux it ends when the one that began it
-# ends, however that ends: else a job that was lost could go on beside its own second try. (The
+# small run. It has cores of its own if it is told which. On Linux it ends when the one that began
+# it ends, however that ends: else a job that was lost could go on beside its own second try. (The
 # parent is the thread that began it, so that thread must wait for it.)
 THEN = "&&"  # between commands
 LAUNCH = """
