@@ -15,7 +15,10 @@ from dred.settings import merged, read_settings, read_table
 from dred.task import Generator, Task
 
 BUILT_IN = {"gridworld": "dred.tasks.gridworld.task:GRIDWORLD"}
-FAMILIES = {"procgen": "dred.tasks.procgen.task:procgen_task"}  # named FAMILY/MEMBER
+FAMILIES = {  # named FAMILY/MEMBER
+    "control": "dred.tasks.control.task:control_task",
+    "procgen": "dred.tasks.procgen.task:procgen_task",
+}
 _TASKS: dict[str, Task] = {}
 _OUR_METHODS, _OUR_SCORES = frozenset(METHODS), frozenset(SCORES)
 _OUR_GENERATORS: dict[str, frozenset[str]] = {}  # by task

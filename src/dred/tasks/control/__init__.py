@@ -1,0 +1,1 @@
+"""Contextual classic control: levels are vectors of physical parameters that nobody observes."""
