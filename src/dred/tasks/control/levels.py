@@ -112,7 +112,7 @@ def _numbers(path: Path, rows: Sequence[Mapping[str, str]], name: str) -> NDArra
 def check_inside(system: System, levels: LevelTable, *, where: str) -> None:
     """Stop at devices outside the box, or with numbers that are none."""
     for one in system.parameters:
-        column = np.asarray(levels.levels[one.name])
+        column = np.asarray(levels.levels[one.name], np.float32)
         outside = ~((column >= one.low) & (column <= one.high))
         if outside.any():
             place = int(np.flatnonzero(outside)[0])

@@ -66,7 +66,8 @@ class System:
     strength: str
     """The parameter that says how strong the motor is."""
     draw: Callable[
-        [NDArray[np.float64], NDArray[np.float64], np.random.Generator], dict[str, Array]
+        [NDArray[np.float64], NDArray[np.float64], np.random.Generator],
+        dict[str, NDArray[np.float64]],
     ]
     """Return devices of these sizes and qualities: the process that makes the dataset."""
     outline: Callable[[NDArray[np.float64], dict[str, float]], list[NDArray[np.float64]]]

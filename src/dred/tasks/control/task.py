@@ -11,6 +11,7 @@ from dred.errors import lookup
 from dred.task import Feature, LevelSet, Suite, Task
 from dred.tasks.control.cartpole import CARTPOLE
 from dred.tasks.control.environment import ControlEnvironment
+from dred.tasks.control.fitted import vector_vae
 from dred.tasks.control.generators import generators_of
 from dred.tasks.control.levels import DeviceFormat, make
 from dred.tasks.control.pendulum import PENDULUM
@@ -37,7 +38,7 @@ def control_task(name: str) -> Task:
 
 def new_task(system: System) -> Task:
     """Return a task whose levels are the parameters of a system."""
-    environment = ControlEnvironment(system=system)
+    environment, level_format = ControlEnvironment(system=system), DeviceFormat(system)
 
     def measure(levels: Mapping[str, np.ndarray]) -> dict[str, Float[np.ndarray, " level"]]:
         return {name: np.asarray(levels[name], np.float64) for name in system.names}
@@ -53,7 +54,7 @@ def new_task(system: System) -> Task:
     return Task(
         name=f"control/{system.name}",
         environment=environment,
-        level_format=DeviceFormat(system),
+        level_format=level_format,
         new_agent=SimpleAgent(environment, make(system, "train", count=1).levels),
         budgets=CONTROL_BUDGETS,
         return_meaning="A return is how upright the device was, on average over the episode.",
@@ -61,7 +62,7 @@ def new_task(system: System) -> Task:
         features={one.name: Feature(one.label) for one in system.parameters},
         measure=measure,
         histogram=histogram,
-        generators=generators_of(system),
+        generators={**generators_of(system), "vae": vector_vae(system, level_format.load)},
         pictures=ControlPictures(system),
         picture_meaning="The bars are the parameters of the device, from the low to the high side "
         "of the box; the line below is the push of the motor.",
