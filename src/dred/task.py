@@ -234,6 +234,9 @@ class Task:
     """Named collections of sets to evaluate on."""
     default_levels: Callable[[], Mapping[str, LevelSet]] | None = None
     """Return the levels to train on, "train", and those held out, "test", if none are given."""
+    make_levels: Callable[[str, int | None, int], LevelSet] | None = None
+    """Return a set by its name, with so many levels or as many as usual, given a seed: what `dred
+    levels make TASK/NAME` makes."""
     usual_levels: Mapping[str, str] = field(default_factory=dict[str, str])
     """The presets of `dred levels make` that a study makes if it names no levels, by the same."""
     headline: Literal["solved_rate", "return"] = "solved_rate"

@@ -32,6 +32,7 @@ class Fit:
       dred fit --levels train.npz --out vae
       dred fit --levels train.npz --out vae-short --epochs 20
       dred fit --levels train.npz --out vae-best --sweep 20 --folds 5
+      dred fit --task control/pendulum --levels devices.npz --out device-vae
 
     A search writes sweep.csv (the candidates), relations.csv (how the bound goes with solvability
     and distance) and sweep.png.
@@ -43,6 +44,10 @@ class Fit:
     """The folder to write. It must not exist yet."""
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Other levels of the same kind, to say how near to them the model's levels are."""
+    task: str = "gridworld"
+    """What kind of problem the levels are of."""
+    model: str = "vae"
+    """Which of the task's generators that learn."""
     preset: str = "default"
     """Which settings: default, paper for those of the released code, or paper-table for those
     printed in the paper."""
@@ -58,6 +63,9 @@ class Fit:
 
     def run(self) -> None:
         """Fit, save, and judge what the model makes."""
+        if (self.task, self.model) != ("gridworld", "vae"):
+            self._fit_another()
+            return
         from dred.compute import keep_compiled_programs
         from dred.tasks.gridworld.generators.vae.fit import begin
         from dred.tasks.gridworld.generators.vae.folder import FitFolder
@@ -75,7 +83,7 @@ class Fit:
             )
         dataset = load(self.levels)
         held_out = None if self.held_out is None else load(self.held_out)
-        task = self.task(config, held_out)
+        task = self._task(config, held_out)
         keep_compiled_programs()
         key_fit, key_judge = keys_of(self.seed)
         begin(dataset.levels, config, key=key_fit)  # says now what cannot be fitted
@@ -97,7 +105,33 @@ class Fit:
         print(f"{self.out}: {config.epochs} epochs; least loss held back at {best['epoch']:.0f}")
         report(generator, held_out, key_judge)
 
-    def task(self, config: "VAEConfig", held_out: "LevelDataset | None") -> dict[str, Any]:
+    def _fit_another(self) -> None:
+        """Fit another model, and say how near its levels are to those it was fitted to."""
+        from dred import api
+        from dred.evaluation.sources import source_distances
+        from dred.registry import find_task
+
+        if self.sweep or self.folds:
+            raise ConfigError("--sweep and --folds are for the gridworld's VAE.")
+        changes = {} if self.epochs is None else {"epochs": self.epochs}
+        api.fit(
+            self.levels,
+            out=self.out,
+            model=self.model,
+            task=self.task,
+            preset=self.preset,
+            set=changes,
+            seed=self.seed,
+        )
+        task = find_task(self.task)
+        dataset = task.level_format.load(self.levels)
+        held_out = None if self.held_out is None else task.level_format.load(self.held_out)
+        load = task.generators[self.model].load
+        models = {} if load is None else {self.model: load(self.out, dataset)}
+        print(source_distances(task, dataset, held_out, models, seed=self.seed))
+        print(f"{self.out}: {self.model} of {len(dataset)} levels of {task.name}")
+
+    def _task(self, config: "VAEConfig", held_out: "LevelDataset | None") -> dict[str, Any]:
         """Return all on which the weights and the tables depend, besides the levels fitted to."""
         from dred.tasks.gridworld.generators.vae.whole import fit_task
 

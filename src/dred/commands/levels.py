@@ -25,11 +25,13 @@ class Make:
     choose settings on, or a TOML file with your own settings. The same seed gives the same levels,
     whatever the number of workers. If the work is interrupted, the same command continues it.
     The small levels of docs/overfitting.md are drawn, not made: cmdp-example,
-    cmdp-example-train and cmdp-example-augmented.
+    cmdp-example-train and cmdp-example-augmented. Sets of other tasks are named TASK/SET:
+    control/pendulum/train, …/test, …/edge, …/hard.
 
     For example:
       dred levels make cave-escape-train --out train.npz
       dred levels make cave-escape-train --out mine.npz --structures maze_wall castle.txt cave.png
+      dred levels make control/pendulum/train --out devices.npz
       dred levels make cave-escape-train --count 1500000 --layouts-only --out layouts.npz
     """
 
@@ -60,6 +62,9 @@ class Make:
         if self.preset in EXAMPLES:
             self._example()
             return
+        if "/" in self.preset and not self.preset.endswith(".toml"):
+            self._of_task(*self.preset.rsplit("/", 1))
+            return
         plan = make_plan(
             self.preset,
             seed=self.seed,
@@ -71,6 +76,23 @@ class Make:
         with kept_if_interrupted(self.out):
             digest = write(plan, self.out, workers=self.workers)
         print_made(plan, self.out, digest, what="layouts" if self.layouts_only else "levels")
+
+    def _of_task(self, name: str, which: str) -> None:
+        """Make a set of another task, which is small."""
+        from dred.files import check_writable
+        from dred.registry import find_task
+
+        task = find_task(name)
+        if task.make_levels is None:
+            raise ConfigError(f"The task {name} makes no levels: give it a file of your own.")
+        if self.layouts_only or self.structures or self.size is not None:
+            raise ConfigError(
+                f"--size, --structures and --layouts-only are for the gridworld, not for {name}."
+            )
+        check_writable(self.out)
+        made = task.make_levels(which, self.count, self.seed)
+        made.save(self.out)
+        print(f"{self.out}: {len(made)} levels of {name}, digest {made.digest[:12]}")
 
     def _example(self) -> None:
         from dred.files import check_writable

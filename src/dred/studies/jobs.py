@@ -117,7 +117,8 @@ class FitGenerator(Job):
         study = self.study
         levels, out = study.levels("train"), str(study.generator)
         preset = study.config.generator_preset
-        return [["fit", "--levels", levels, "--out", out, "--preset", preset]]
+        fit = ["fit", "--levels", levels, "--out", out, "--preset", preset]
+        return [[*fit, "--task", study.tasks[0]]]
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def preparations(study: Study) -> list[Job]:
 def is_made(study: Study, name: str) -> bool:
     """Return whether a set of levels is made by the study, rather than given."""
     source = study.source(name)
-    is_given = not source or source.endswith(".npz") or study.task.default_levels is not None
+    is_given = not source or source.endswith(".npz") or not study.makes_levels
     return not is_given and not (name == "train" and study.config.level_sets)
 
 

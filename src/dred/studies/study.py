@@ -53,8 +53,13 @@ class Study:
         source = given or self.source(name)
         if source.endswith(".npz"):
             return str(self.folder / source)
-        is_made = bool(source) and self.task.default_levels is None
+        is_made = bool(source) and self.makes_levels
         return str(self.path / "levels" / f"{name}.npz") if is_made else source
+
+    @property
+    def makes_levels(self) -> bool:
+        """Return whether levels are made, rather than named as the task's own."""
+        return self.task.make_levels is not None or self.task.default_levels is None
 
     def source(self, name: str) -> str:
         """Return where they come from: a name, or a file beside the study."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -77,9 +76,8 @@ def vector_vae(system: System, load_levels: Callable[[Path], LevelTable]) -> Gen
         facts, dataset = facts_of(folder), load_levels(folder / "levels.npz")
         config = read_settings(VectorVAEConfig, facts["config"], where=f"{folder}/generator.json")
         unit = in_unit(system, jax.tree.map(jnp.asarray, dataset.levels))
-        blank = new_vae(unit, config, jax.random.key(0))
-        saved = checkpoint.load(folder / WEIGHTS, eqx.filter(blank, eqx.is_array))
-        model = eqx.combine(saved, blank)
+        blank = jax.eval_shape(lambda: new_vae(unit, config, jax.random.key(0)))
+        model = checkpoint.load(folder / WEIGHTS, blank)
         return FittedVectors(folder, system, dataset, Latents(model, *jax.vmap(model.encode)(unit)))
 
     def load_for(folder: Path, levels: LevelSet) -> Latents:
@@ -108,7 +106,7 @@ def write_folder(out: Path, facts: dict[str, Any], levels: LevelSet, model: Vect
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         levels.save(partial / "levels.npz")
-        checkpoint.write(partial / WEIGHTS, eqx.filter(model, eqx.is_array))
+        checkpoint.write(partial / WEIGHTS, model)
         write_text(partial / "generator.json", json.dumps(facts, indent=2))
         partial.rename(out)
     except OSError as error:

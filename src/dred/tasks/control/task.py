@@ -67,5 +67,7 @@ def new_task(system: System) -> Task:
         picture_meaning="The bars are the parameters of the device, from the low to the high side "
         "of the box; the line below is the push of the motor.",
         suites={"control": Suite(SUITES, suite)},
+        make_levels=lambda name, count, seed: make(system, name, count=count, seed=seed),
+        usual_levels={one: f"control/{system.name}/{one}" for one in ("train", "test")},
         default_levels=lambda: {"train": make(system, "train"), "test": make(system, "test")},
     )

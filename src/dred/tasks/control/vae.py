@@ -6,8 +6,8 @@ New devices lie between the places of two devices of the dataset in the latent s
 the gridworld do.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from dred.agents.encoders import Linear
+from dred.agents.initialise import orthogonal
 from dred.config import need_one
 
 
@@ -49,11 +51,34 @@ class BetweenConfig:
     """Spread of the encoder's and decoder's noise that is used; 0 for none."""
 
 
+class Layers(eqx.Module):
+    """Linear layers with a SiLU between them."""
+
+    layers: tuple[Linear, ...]
+
+    def __call__(self, inputs: Float[Array, " input"]) -> Float[Array, " output"]:
+        """Apply all of them."""
+        for layer in self.layers[:-1]:
+            inputs = jax.nn.silu(layer(inputs))
+        return self.layers[-1](inputs)
+
+
+def new_layers(sizes: Sequence[int], key: PRNGKeyArray) -> Layers:
+    """Return layers between these numbers of units, with orthogonal weights and no bias."""
+    keys = jax.random.split(key, len(sizes) - 1)
+    return Layers(
+        tuple(
+            Linear(orthogonal(after, before, key=one).T, jnp.zeros(after))
+            for before, after, one in zip(sizes[:-1], sizes[1:], keys, strict=True)
+        )
+    )
+
+
 class VectorVAE(eqx.Module):
     """Encoder and decoder of standardised vectors."""
 
-    encoder: eqx.nn.MLP
-    decoder: eqx.nn.MLP
+    encoder: Layers
+    decoder: Layers
     log_spread: Float[Array, " parameter"]
     mean: Float[Array, " parameter"]  # of the dataset, as shares of the box
     scale: Float[Array, " parameter"]
@@ -78,11 +103,10 @@ def new_vae(
     unit: Float[Array, "level parameter"], config: VectorVAEConfig, key: PRNGKeyArray
 ) -> VectorVAE:
     """Return a model of such devices that has learned nothing."""
-    width, keys = unit.shape[1], jax.random.split(key)
-    mlp = partial(eqx.nn.MLP, width_size=config.hidden_size, depth=2, activation=jax.nn.silu)
+    width, hidden, keys = unit.shape[1], [config.hidden_size] * 2, jax.random.split(key)
     return VectorVAE(
-        mlp(width, 2 * config.latent_size, key=keys[0]),
-        mlp(config.latent_size, width, key=keys[1]),
+        new_layers([width, *hidden, 2 * config.latent_size], keys[0]),
+        new_layers([config.latent_size, *hidden, width], keys[1]),
         jnp.zeros(width),
         unit.mean(axis=0),
         unit.std(axis=0) + 1e-6,
@@ -132,8 +156,8 @@ def fitted_to(
 
 
 def is_learned(model: VectorVAE) -> VectorVAE:
-    """Return which leaves are learned: all arrays but the dataset's mean and scale."""
-    marks = jax.tree.map(eqx.is_array, model)
+    """Return which leaves are learned: all but the dataset's mean and scale."""
+    marks = jax.tree.map(lambda leaf: True, model)
     return eqx.tree_at(lambda m: (m.mean, m.scale), marks, (False, False))
 
 
