@@ -1,12 +1,15 @@
 """Devices as an environment: pure functions of a state and a level's parameters."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, UInt32
 
 from dred.environment import Environment, Transition
-from dred.tasks.control.system import DELAY, MAX_DELAY, System
+from dred.tasks.control.system import DELAY, MAX_DELAY, Physics, System
 
 EPISODE = 200  # steps
 STEP = 0.05  # seconds
@@ -27,7 +30,7 @@ class State(eqx.Module):
     shown: Float[Array, "delay sensor"]  # the newest first
 
 
-class ControlEnvironment(Environment[World, World, State, Float[Array, " number"]]):
+class ControlEnvironment(Environment[Mapping[str, Any], World, State, Float[Array, " number"]]):
     """Bring a device upright and keep it there. Its parameters are not observed.
 
     An episode has 200 steps of 0.05 s. The reward of a step is how upright the device is then, 0 to
@@ -42,7 +45,7 @@ class ControlEnvironment(Environment[World, World, State, Float[Array, " number"
         """Return how many pushes there are."""
         return len(PUSHES)
 
-    def prepare(self, levels: World) -> World:
+    def prepare(self, levels: Mapping[str, Any]) -> World:
         """Return levels as single-precision arrays."""
         return {name: jnp.asarray(levels[name], jnp.float32) for name in self.system.names}
 
@@ -76,7 +79,7 @@ class ControlEnvironment(Environment[World, World, State, Float[Array, " number"
         return Transition(after, reward, time >= EPISODE, jnp.bool_(False))
 
     def _move(
-        self, body: Float[Array, " state"], force: Float[Array, ""], physics: World
+        self, body: Float[Array, " state"], force: Float[Array, ""], physics: Physics
     ) -> Float[Array, " state"]:
         """Return the state a part of a step later: velocities first (symplectic Euler)."""
         length = STEP / PARTS

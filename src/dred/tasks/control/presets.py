@@ -29,5 +29,14 @@ _LAPTOP = replace(
 CONTROL_BUDGETS = {
     **BUDGETS,
     "laptop": _LAPTOP,
+    "smoke": replace(
+        BUDGETS["smoke"],
+        ppo=PPOConfig(num_envs=4, num_steps=200, epochs=1, segment_length=50, num_minibatches=2),
+        num_updates=4,
+        chunk=2,
+        checkpoint_every=2,
+        evaluate_every=4,
+        probe_every=0,
+    ),
     "demo": replace(_LAPTOP, num_updates=60, evaluate_every=20, evaluate_levels=128),
 }
