@@ -58,3 +58,24 @@ def _ended(program, words):
     )
     assert done.returncode != 0, "it finished before it could be stopped"
     return done
+
+
+def interrupted_until_it_ends(words, moments, *, wait_for=""):
+    """What a `dred` command said and its exit code, after Ctrl-C at moments (seconds apart).
+
+    The first is sent as soon as it has printed `wait_for`.
+    """
+    command = [sys.executable, "-m", "dred", *map(str, words)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
+    )
+    said = []
+    while wait_for and wait_for not in "".join(said[-1:]):
+        said.append(process.stdout.readline())
+        assert said[-1], f"it ended before it said {wait_for!r}: {said}"
+    for moment in moments:
+        time.sleep(moment)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+    said.append(process.communicate(timeout=PATIENCE)[0])
+    return "".join(said), process.returncode

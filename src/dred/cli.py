@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
@@ -24,6 +25,7 @@ from dred.commands.pretrained import Pretrained
 from dred.commands.report import Report
 from dred.commands.train import Resume, Train
 from dred.errors import DredError
+from dred.interruption import INTERRUPTED, leave
 
 
 @runtime_checkable
@@ -106,14 +108,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (DredError, OSError, MemoryError, KeyboardInterrupt) as problem:
         if debug:
             raise
-        sys.exit(tell(problem))
+        is_process = arguments is None
+        if is_process:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending as fast as it can
+        code = tell(problem)
+        if is_process and code == INTERRUPTED:  # compiled programs may still be running
+            leave(code)
+        sys.exit(code)
 
 
 def tell(problem: BaseException) -> int:
     """Say in a paragraph what went wrong; the exit code."""
     if isinstance(problem, KeyboardInterrupt):
         print(f"\ndred: interrupted. {problem}".rstrip(), file=sys.stderr)
-        return 130
+        return INTERRUPTED
     if isinstance(problem, BrokenPipeError):  # whoever read the output has stopped, as `head` does
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python complains once more at exit)
         return 1

@@ -13,6 +13,7 @@ from dred.agents.episodes import play_on as play_on
 from dred.environment import Environment as Environment
 from dred.environment import Transition as Transition
 from dred.errors import DredError
+from dred.extras import how_to_install
 from dred.tasks.gridworld.environment import Episode as Episode
 from dred.tasks.gridworld.environment import Gridworld as Gridworld
 from dred.tasks.gridworld.environment import GridworldEnvironment as GridworldEnvironment
@@ -43,5 +44,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  (functions of several kinds)
     except ModuleNotFoundError as error:
         raise DredError(
             f"dred.envs.{name} needs the package {error.name!r}, which is not installed. Install "
-            "it with: pip install 'dred[gym]'"
+            f"it with: {how_to_install('gym')}"
         ) from None

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from dred.errors import DredError
+
+_WRITING = threading.RLock()  # held by the thread that is writing a file
 
 
 class OutputError(DredError):
@@ -24,13 +27,28 @@ def replacing(path: Path) -> Generator[Path]:
     """A temporary name beside `path` to write to; it becomes `path` only if all goes well."""
     path = check_writable(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    with undisturbed():
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        except OSError as error:
+            raise OutputError(cannot_write(path, error)) from error
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def undisturbed(*, patience: float = -1) -> Generator[None]:
+    """Let no other thread write, or end the process, while the block runs.
+
+    It waits for another thread's block to end, for so many seconds at most if told.
+    """
+    is_held = _WRITING.acquire(timeout=patience)
     try:
-        yield temporary
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OutputError(cannot_write(path, error)) from error
+        yield
     finally:
-        temporary.unlink(missing_ok=True)
+        if is_held:
+            _WRITING.release()
 
 
 def write_text(path: Path, content: str) -> None:

@@ -8,7 +8,7 @@ run notes the files, so that whoever opens it loads the same ones.
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -53,15 +53,24 @@ def notes() -> list[dict[str, str]]:
     return [{"path": str(path), "digest": digest} for path, digest in _LOADED.items()]
 
 
-def load_noted(noted: Sequence[tuple[str, str]], *, where: str) -> None:
+def load_noted(
+    noted: Sequence[tuple[str, str]], *, where: str, copies: Mapping[str, str] | None = None
+) -> None:
     """Load the files that a run notes, given as path and digest, which must not have changed.
 
-    One of the same name that was loaded already, as by --plugin, is taken instead.
+    One of the same name that was loaded already, as by --plugin, is taken instead. The copies that
+    a run keeps are not loaded by themselves: whoever opens a run of others decides about its code.
     """
     names = {path.name for path in _LOADED}
     for path, digest in noted:
         if Path(path).name in names:
             continue
+        copy = (copies or {}).get(path, "")
+        if not Path(path).exists() and Path(copy).is_file():
+            raise ConfigError(
+                f"The plug-in {path}, which {where} was trained with, is not there any more. The "
+                f"run keeps a copy: add --plugin {copy}, if you trust it, as it is run."
+            )
         if digest_of(Path(path)) != digest:
             raise ConfigError(
                 f"The plug-in {path} has changed since {where} began. Put the old file back, or "

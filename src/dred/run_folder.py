@@ -2,6 +2,8 @@
 
 run.json          a format number, task, settings and what they changed of a preset, versions,
                   digests of levels and plug-ins, command, status
+given/            the levels and the generator that it was given, unless they are very large, and
+                  its plug-ins
 metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
 checkpoints/      the last few states of training
 policies/         agents at powers of two and every tenth of training, kept for good
@@ -13,88 +15,28 @@ import dataclasses
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import secrets
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from dred import __version__, plugins
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DatasetError
-from dred.files import OutputError, cannot_write, write_text
-from dred.former import FORMER_METRICS, modern
+from dred.files import OutputError, cannot_write, undisturbed, write_text
+from dred.former import FORMER_METRICS
 from dred.plugins import load_installed, load_noted
 from dred.registry import find_task
+from dred.run_record import FORMAT, FileRecord, RunRecord
 from dred.settings import read_settings
 from dred.task import LevelSet, Task
 
-FORMAT = 2  # 1, without a number in the file, had other names for some settings
 SettingsT = TypeVar("SettingsT")
-
-
-@dataclass(frozen=True)
-class FileRecord:
-    """A file or folder that a run was given."""
-
-    path: str
-    digest: str
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """What `run.json` says."""
-
-    format: int
-    task: str
-    kind: str
-    config: Mapping[str, object]
-    seeds: tuple[int, ...]
-    levels: Mapping[str, FileRecord]
-    generator: FileRecord | None
-    command: tuple[str, ...]
-    track: str | None
-    preset: str
-    changes: Mapping[str, tuple[object, object]]
-    plugins: tuple[FileRecord, ...]
-    versions: Mapping[str, str]
-    started: str
-    ended: str | None
-    status: str
-    told: Mapping[str, Any] = field(repr=False)  # the file itself
-
-    @staticmethod
-    def of(told: Mapping[str, Any]) -> "RunRecord":
-        """Return the record that the content of a file describes."""
-        number = int(told.get("format", 1))
-        config = cast("dict[str, object]", told["config"])
-        generator = told.get("generator")
-        return RunRecord(
-            format=number,
-            task=told.get("task", "gridworld"),
-            kind=told.get("kind", TrainConfig.__name__),
-            config=config if number == FORMAT else modern(config),
-            seeds=tuple(told["seeds"]),
-            levels={name: file_record(noted) for name, noted in told.get("levels", {}).items()},
-            generator=file_record(generator) if generator else None,
-            command=tuple(told.get("command", ())),
-            track=told.get("track"),
-            preset=told.get("preset", ""),
-            changes={name: (old, new) for name, (old, new) in told.get("changes", {}).items()},
-            plugins=tuple(file_record(noted) for noted in told.get("plugins", ())),
-            versions=told.get("versions", {}),
-            started=told.get("started", ""),
-            ended=told.get("ended"),
-            status=told.get("status", ""),
-            told=told,
-        )
-
-
-def file_record(noted: Mapping[str, str]) -> FileRecord:
-    """Return what a file notes of another."""
-    return FileRecord(noted.get("path", ""), noted.get("digest", ""))
 
 
 @dataclass(frozen=True)
@@ -140,8 +82,12 @@ class RunFolder:
     @cached_property
     def task(self) -> Task:
         """Return the task it trains for, after loading the plug-ins that it notes."""
+        copies = {
+            plugin.path: str(kept_plugin(Path(plugin.path), self.path))
+            for plugin in self.record.plugins
+        }
         noted = [(plugin.path, plugin.digest) for plugin in self.record.plugins]
-        load_noted(noted, where=str(self.path))
+        load_noted(noted, where=str(self.path), copies=copies)
         return find_task(self.record.task)
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
@@ -174,6 +120,12 @@ class RunFolder:
         write_text(self.path / "run.json", json.dumps(told, indent=2, ensure_ascii=False))
         self.__dict__.pop("record", None)
 
+    def note_interruption(self) -> None:
+        """Note that training was interrupted, unless it had just finished."""
+        with undisturbed():
+            if RunFolder(self.path).record.status != "finished":
+                self.note(status="interrupted", ended=now())
+
     def metrics(self) -> list[dict[str, Any]]:
         """Return all lines of `metrics.jsonl` that are whole."""
         try:
@@ -190,13 +142,25 @@ class RunFolder:
             return rows
         return [{FORMER_METRICS.get(name, name): row[name] for name in row} for row in rows]
 
+    def place_of(self, noted: FileRecord) -> Path:
+        """Return where a file or folder is that it was given; those it contains move with it."""
+        return self.path / noted.path
+
     def levels(self, name: str) -> LevelSet:
         """Return the levels that it was given, "train" or "test", which must not have changed."""
         noted = self.record.levels[name]
-        levels = self.task.level_format.load(noted.path)
+        path = self.place_of(noted)
+        if not path.exists():
+            option = {"train": "--levels"}.get(name, "--held-out")
+            raise DatasetError(
+                f"{self.path} was given the levels {path}, which are not there any more. Say where "
+                f"they are now with {option} FILE; they are known by their digest, "
+                f"{noted.digest[:12]}."
+            )
+        levels = self.task.level_format.load(path)
         if levels.digest != noted.digest:
             raise DatasetError(
-                f"{noted.path} has changed since {self.path} began: its digest was "
+                f"{path} has changed since {self.path} began: its digest was "
                 f"{noted.digest[:12]} and is {levels.digest[:12]}. Put the old levels back, or "
                 "start a new run."
             )
@@ -206,7 +170,7 @@ class RunFolder:
         """Add lines to `metrics.jsonl`."""
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
         try:
-            with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
+            with undisturbed(), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
                 stream.write(text)
         except OSError as error:
             raise OutputError(cannot_write(self.path, error)) from error
@@ -226,21 +190,18 @@ def create_run(
     seeds: Sequence[int],
     levels: Mapping[str, Mapping[str, str]],
     command: Sequence[str],
-    given: Mapping[Path, LevelSet] | None = None,
+    contents: Mapping[str, Callable[[Path], object]] | None = None,
     generator: Mapping[str, str] | None = None,
     track: str | None = None,
     preset: str = "",
     changes: Mapping[str, tuple[object, object]] | None = None,
 ) -> RunFolder:
-    """Make a new run folder; it must not exist yet. Sets that were `given` are written into it.
+    """Make a new run folder, as a whole or not at all; it must not exist yet.
 
-    It notes what the settings changed of a preset, and the plug-ins that are loaded.
+    `contents` write what it was given, each to a place in it. It notes what the settings changed of
+    a preset, and the plug-ins that are loaded, of which it keeps copies.
     """
-    if path.exists():
-        raise ConfigError(
-            f"{path} exists already. Choose another --out, or continue that run with "
-            f"`dred resume {path}`."
-        )
+    check_free(path)
     told = {
         "format": FORMAT,
         "task": task,
@@ -259,14 +220,45 @@ def create_run(
         "ended": None,
         "status": "running",
     }
+    growing = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        (path / "checkpoints").mkdir(parents=True)
-        for file, some in (given or {}).items():
-            some.save(file)
-    except OSError as error:
-        raise OutputError(cannot_write(path, error)) from error
-    write_text(path / "run.json", json.dumps(told, indent=2, ensure_ascii=False))
+        (growing / "checkpoints").mkdir(parents=True)
+        for place, write in (contents or {}).items():
+            (growing / place).parent.mkdir(parents=True, exist_ok=True)
+            write(growing / place)
+        for noted in plugins.notes():
+            keep_plugin(Path(noted["path"]), growing)
+        write_text(growing / "run.json", json.dumps(told, indent=2, ensure_ascii=False))
+        growing.rename(path)
+    except (OSError, OutputError) as error:
+        reason = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(reason, OSError):
+            raise
+        raise OutputError(cannot_write(path, reason)) from error
+    finally:
+        shutil.rmtree(growing, ignore_errors=True)
     return RunFolder(path)
+
+
+def check_free(path: Path) -> None:
+    """Stop if there is something where a new run should be."""
+    if path.exists():
+        raise ConfigError(
+            f"{path} exists already. Choose another --out, or continue that run with "
+            f"`dred resume {path}`."
+        )
+
+
+def kept_plugin(path: Path, run: Path) -> Path:
+    """Return where a run keeps its copy of a plug-in."""
+    return run / "given" / "plugins" / path.name
+
+
+def keep_plugin(path: Path, run: Path) -> None:
+    """Copy a plug-in into a run."""
+    copy = kept_plugin(path, run)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, copy)
 
 
 def versions() -> dict[str, str]:

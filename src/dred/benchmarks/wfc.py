@@ -15,6 +15,7 @@ import numpy as np
 from dred import progress
 from dred.benchmarks.show import number, print_table
 from dred.errors import DredError
+from dred.extras import how_to_install
 from dred.tasks.gridworld.levels.compiled import seed_from, sub_seed
 from dred.tasks.gridworld.levels.wfc.structures import Structure, builtin, find_structure
 
@@ -88,7 +89,7 @@ def time_minigrid(
     except ImportError:
         raise DredError(
             "The comparison needs the minigrid package, which is not installed. Install it with: "
-            "pip install 'dred[gym]'"
+            f"{how_to_install('gym')}"
         ) from None
     shade = np.linspace(0, 255, len(structure.is_wall)).astype(np.int64)
     image = np.repeat(shade[structure.template][:, :, None], 3, axis=2)

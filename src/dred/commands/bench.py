@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from dred.errors import ConfigError, DredError, lookup
+from dred.extras import how_to_install
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Bench:
         except ModuleNotFoundError as error:
             raise DredError(
                 f"The comparison needs the package {error.name!r}, which is not installed. Install "
-                "it with: pip install 'dred[gym]'"
+                f"it with: {how_to_install('gym')}"
             ) from None
         return env.run(repeats=self.repeats, seed=self.seed)
 

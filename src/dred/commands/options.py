@@ -14,3 +14,6 @@ Changes = Annotated[
 
 Plugins = Annotated[tuple[Path, ...], tyro.conf.arg(name="plugin", metavar="FILE.py")]
 """Files that register scores, generators, methods or tasks: `--plugin mine.py`."""
+
+Place = Annotated[Path | None, tyro.conf.arg(metavar="PATH")]
+"""A file or a folder that need not be given."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from dred.commands.config import assembled
-from dred.commands.options import Changes, Plugins
+from dred.commands.options import Changes, Place, Plugins
 from dred.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,17 +45,18 @@ class Train:
     """How levels are chosen."""
     out: Path
     """The run folder to write. It must not exist yet."""
-    levels: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    levels: Place = None
     """The dataset of levels (.npz); in Procgen also a range, 0-199, which is the default."""
     task: str = "gridworld"
     """What kind of problem: gridworld, procgen/GAME, or one of your own, as FILE.py:NAME."""
-    generator: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    generator: Place = None
     """A generator fitted to these levels with `dred fit`, for vae-dred."""
-    held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
+    held_out: Place = None
     """Other levels, to see how the agent does in them while it trains."""
     preset: str = "laptop"
     """How much: paper (the paper's own, half a day), laptop (some five minutes on two cores), demo
-    (a minute) or smoke (to see that it works); example for the levels of docs/overfitting.md."""
+    (a minute), smoke (seconds, to see that it works), or example, for the levels of
+    docs/overfitting.md."""
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE.toml")] = None
     """Settings that differ from the preset's, as `dred config` prints them."""
     updates: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -79,7 +80,7 @@ class Train:
     until: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Stop after so many updates of those that the settings ask for; `dred resume` goes on."""
     track: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Also send metrics to tensorboard or wandb (pip install 'dred[track]')."""
+    """Also send metrics to tensorboard or wandb, which are an extra of dred, called track."""
 
     def run(self) -> None:
         """Train from the beginning."""
@@ -115,6 +116,8 @@ class Train:
         """Return the settings that have an option of their own, where it was given."""
         if self.drift_lowers_eta and not self.drift_limit:
             raise ConfigError("--drift-lowers-eta needs a --drift-limit.")
+        if self.updates is not None and self.updates < 1:
+            raise ConfigError(f"--updates (={self.updates}) must be at least 1.")
         given: dict[str, object] = {}
         if self.updates is not None:
             given["num_updates"] = self.updates
@@ -127,8 +130,12 @@ class Train:
 class Resume:
     """Continue a run that was interrupted, exactly as if it had not been.
 
+    A run contains its levels and its generator, so it can be moved. Only if they were very large,
+    or if an earlier version made the run, may it have to be told where they are now.
+
     For example:
       dred resume runs/u
+      dred resume runs/u --levels /data/train.npz --generator /data/vae
     """
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -137,23 +144,35 @@ class Resume:
     """Stop again after so many updates in all."""
     plugins: Plugins = ()
     """Plug-ins, if those that the run notes are elsewhere now or have changed."""
-    seed: int = 0
-    """Accepted for uniformity; the run has its own."""
+    levels: Place = None
+    """Where the levels are now that it trains on, if it does not contain them."""
+    held_out: Place = None
+    """Where its other levels are now."""
+    generator: Place = None
+    """Where its generator is now."""
 
     def run(self) -> None:
         """Go on from the last checkpoint."""
         from dred.plugins import load_plugins
-        from dred.runs import open_run
+        from dred.run_folder import RunFolder
 
         load_plugins(self.plugins)
-        carry_on(open_run(self.path), until=self.until)
+        run = RunFolder(self.path)
+        if run.record.status == "finished":
+            print(f"{run.path}: {run.config.num_updates} updates, all done already")
+            return
+        if self.levels or self.held_out or self.generator:
+            from dred.training.given import now_at
+
+            now_at(run, levels=self.levels, held_out=self.held_out, generator=self.generator)
+        carry_on(run, until=self.until)
 
 
 def carry_on(run: "RunFolder", *, until: int | None = None) -> None:
-    """Train a run from where it is, with a progress bar."""
+    """Train a run from where it is, and say how it goes."""
     from functools import partial
 
     from dred.training.shown import train_shown
 
-    train_shown(run, say=partial(print, flush=True), until=until)
+    train_shown(run, say=partial(print, flush=True), until=until, is_process=True)
     print(f"{run.path}: {run.config.num_updates if until is None else until} updates")

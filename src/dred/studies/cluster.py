@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dred.errors import ConfigError
+from dred.extras import how_to_install
 from dred.files import write_text
 from dred.studies.jobs import Job, JobError, do
 from dred.studies.local import TRIES, Tell
@@ -129,7 +130,7 @@ def import_ray() -> Any:  # noqa: ANN401  (a module)
         import ray  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
         raise ConfigError(
-            "--on ray needs Ray. Install it with: pip install 'dred[ray]'. Then start it on each "
+            f"--on ray needs Ray. Install it with: {how_to_install('ray')}. Then start it on each "
             "node (`ray start --head` on the first), or leave --on ray out to run here."
         ) from None
     return ray

@@ -1,22 +1,25 @@
 """Beginning and continuing runs: what `dred train`, `dred resume` and `dred.train` share."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dred.checkpoint import checkpoints_in, update_of
 from dred.compute import keep_compiled_programs, use_devices
 from dred.config import TrainConfig, check_seed
 from dred.devices import most_devices
-from dred.errors import ConfigError, DatasetError, lookup
-from dred.files import held
+from dred.errors import ConfigError, DatasetError
+from dred.files import OutputError, held
 from dred.generation import digest_of_fitted, models_for
 from dred.host import HostEnvironment
 from dred.registry import full_name
-from dred.run_folder import RunFolder, create_run
+from dred.run_folder import RunFolder, check_free, create_run
 from dred.task import LevelSet, Task
+from dred.training.given import kept
 from dred.training.state import check_config
-from dred.training.track import TRACKERS, tracker
+from dred.training.track import check_tracker, tracker
 from dred.training.train import Progress, Trainer, check_one_seed
 
 
@@ -62,6 +65,7 @@ def begin_run(
     changes: Mapping[str, tuple[object, object]] | None = None,
 ) -> RunFolder:
     """Check everything, then make the folder of a new run."""
+    check_free(out)
     seeds = tuple(check_seed(seed) for seed in seeds)
     if len(set(seeds)) != len(seeds):
         raise ConfigError(f"--seeds {list(seeds)} names a seed twice.")
@@ -72,9 +76,8 @@ def begin_run(
     inputs = inputs.with_defaults(task)
     files = {
         name: Path(given)
-        if isinstance(given, str | Path) and Path(given).exists()
-        else out / "given" / f"{name}.npz"
         for name, given in inputs.sets.items()
+        if isinstance(given, str | Path) and Path(given).exists()
     }
     sets = {
         name: task.level_format.load(given) if isinstance(given, str | Path) else given
@@ -83,33 +86,21 @@ def begin_run(
     check_sizes(sets)
     models_for(config.method, task, sets["train"], inputs.generator)
     if track is not None:
-        lookup(TRACKERS, track, what="tracker")
+        check_tracker(track)
+    given = kept(sets, files, inputs.generator, config, task)
     return create_run(
         out,
         task=full_name(task_name, Path()),
         config=config,
         seeds=seeds,
-        levels={
-            name: {"path": str(path.resolve()), "digest": sets[name].digest}
-            for name, path in files.items()
-        },
-        given={
-            files[name]: sets[name]
-            for name in inputs.sets
-            if files[name].is_relative_to(out / "given")
-        },
-        generator=None if inputs.generator is None else noted(config, task, inputs.generator),
+        levels=given.levels,
+        contents=given.contents,
+        generator=given.generator,
         command=command,
         track=track,
         preset=preset,
         changes=changes,
     )
-
-
-def noted(config: TrainConfig, task: Task, generator: Path) -> dict[str, str]:
-    """Return what a run notes of its generator, to find the same one again."""
-    digest = digest_of_fitted(config.method, task, generator)
-    return {"path": str(generator.resolve()), "digest": digest}
 
 
 def spread_out(config: TrainConfig, devices: int) -> TrainConfig:
@@ -143,43 +134,84 @@ def train_run(
     begun: Callable[[int, int], None] = lambda done, total: None,
     tell: Callable[[Progress], None] = lambda now: None,
     until: int | None = None,
+    at_once: Callable[[], None] | None = None,
 ) -> None:
     """Train a run from where it is to its end; no other process may do so meanwhile.
 
     `begun` hears how many updates are done and wanted, `tell` of each chunk of them. With `until`
-    it stops once so many updates are done, as it would stop if it were interrupted there.
+    it stops once so many updates are done, as it would stop if it were interrupted there. `at_once`
+    ends the process, after a second Ctrl-C.
     """
     if until is not None and until < 1:
         raise ConfigError(f"--until (={until}) must be at least 1.")
+    if run.record.status == "finished":
+        return
     with held(run.path):
         use_devices(run.config.devices)
         keep_compiled_programs()
-        sets = {name: run.levels(name) for name in run.record.levels}
-        trainer = Trainer(
-            run,
-            sets["train"],
-            sets.get("test"),
-            models=models_of(run, sets["train"]),
-            track=tracker(run.record.track, run) if run.record.track else lambda rows: None,
-        )
-        trainer.restore()
-        wanted = min(until or trainer.config.num_updates, trainer.config.num_updates)
-        begun(trainer.num_updates, wanted)
-        if trainer.num_updates < wanted:
-            run.note(status="running")
-            trainer.train(tell=tell, until=wanted)
+        try:
+            trainer = trainer_of(run)
+            done, total = trainer.num_updates, trainer.config.num_updates
+            wanted = min(until or total, total)
+            if done < wanted:
+                run.note(status="running")
+                trainer.train(
+                    begun=lambda: begun(done, wanted), tell=tell, until=wanted, at_once=at_once
+                )
+        except KeyboardInterrupt:
+            run.note_interruption()
+            raise
+        except OutputError as error:
+            with suppress(OutputError):  # there may be no room for that either
+                run.note_interruption()
+            raise OutputError(f"{reason_of(error)} {saved_so_far(run)}") from error
+
+
+def reason_of(error: OutputError) -> str:
+    """Return what stopped a run that was being written, in words."""
+    cause = error.__cause__
+    if not isinstance(cause, OSError):
+        return str(error)
+    what = (cause.strerror or str(cause)).lower()
+    return f"The run could not be written: {what}. Make room or permission there, and go on."
+
+
+def trainer_of(run: RunFolder) -> Trainer:
+    """Return the training of a run as it was left."""
+    sets = {name: run.levels(name) for name in run.record.levels}
+    trainer = Trainer(
+        run,
+        sets["train"],
+        sets.get("test"),
+        models=models_of(run, sets["train"]),
+        track=tracker(run.record.track, run) if run.record.track else lambda rows: None,
+    )
+    trainer.restore()
+    return trainer
+
+
+def saved_so_far(run: RunFolder) -> str:
+    """Return how much of a run is on disk, and how to go on, in words."""
+    saved = checkpoints_in(run.checkpoints)
+    if not saved:
+        return f"Nothing was saved yet. Begin it again with: dred resume {run.path}."
+    done = f"{update_of(saved[-1]):,} of {run.config.num_updates:,} updates"
+    return f"Saved: {done}. Continue with: dred resume {run.path}."
 
 
 def models_of(run: RunFolder, dataset: LevelSet) -> dict[str, Any]:
     """Return the models of a run's generators, which must not have changed."""
     given = run.record.generator
-    path = None if given is None else Path(given.path)
+    if given is None:
+        return models_for(run.config.method, run.task, dataset, None)
+    path = run.place_of(given)
+    if not path.exists():
+        raise DatasetError(
+            f"{run.path} was given the generator {path}, which is not there any more. Say where it "
+            "is now with --generator FOLDER."
+        )
     models = models_for(run.config.method, run.task, dataset, path)
-    if (
-        given is not None
-        and path is not None
-        and digest_of_fitted(run.config.method, run.task, path) != given.digest
-    ):
+    if digest_of_fitted(run.config.method, run.task, path) != given.digest:
         raise DatasetError(
             f"{path} has changed since {run.path} began. Put the old generator back, or start a "
             "new run."

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from dred.errors import ConfigError, lookup
+from dred.extras import how_to_install
 from dred.metrics import METRICS, of_features
 from dred.run_folder import RunFolder
 
@@ -17,20 +18,26 @@ def tracker(name: str, run: RunFolder) -> Track:
     return lookup(TRACKERS, name, what="tracker")(run)
 
 
+def check_tracker(name: str) -> None:
+    """Stop at a tracker that there is not, or that is not installed."""
+    lookup(TRACKERS, name, what="tracker")
+    needed(*NEEDS[name])
+
+
 def needed(module: str, title: str) -> Any:  # noqa: ANN401  (a module)
     """A module that only trackers need."""
     try:
         return import_module(module)
     except ImportError:
         raise ConfigError(
-            f"{title} is not installed. Install it with: pip install 'dred[track]'; or train "
-            "without --track, all metrics are in metrics.jsonl anyway."
+            f"{title} is not installed. Install it with: {how_to_install('track')}. Or train "
+            "without --track: all metrics are in metrics.jsonl anyway."
         ) from None
 
 
 def to_tensorboard(run: RunFolder) -> Track:
     """Curves in the folder `tensorboard` of the run, one set per seed."""
-    summary = needed("tensorboard.summary", "TensorBoard")
+    summary = needed(*NEEDS["tensorboard"])
     writers = {
         seed: summary.Writer(str(run.path / "tensorboard" / f"seed-{seed}")) for seed in run.seeds
     }
@@ -50,7 +57,7 @@ def to_tensorboard(run: RunFolder) -> Track:
 
 def to_wandb(run: RunFolder) -> Track:
     """A run of the project `dred`; curves of several seeds have the seed in their names."""
-    wandb = needed("wandb", "Weights & Biases")
+    wandb = needed(*NEEDS["wandb"])
     logged = wandb.init(
         project="dred", name=run.path.name, dir=str(run.path), config=run.record.told["config"]
     )
@@ -74,6 +81,10 @@ def numbers_in(row: Row) -> dict[str, float]:
     }
 
 
+NEEDS = {  # a module, and what it is called
+    "tensorboard": ("tensorboard.summary", "TensorBoard"),
+    "wandb": ("wandb", "Weights & Biases"),
+}
 TRACKERS: dict[str, Callable[[RunFolder], Track]] = {
     "tensorboard": to_tensorboard,
     "wandb": to_wandb,

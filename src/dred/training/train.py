@@ -1,14 +1,11 @@
 """Many updates, many seeds: compiled chunks, and what is written between them."""
 
+import atexit
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from signal import SIGINT, SIGTERM
 from typing import Any
 
 import equinox as eqx
@@ -23,6 +20,7 @@ from dred.devices import placed
 from dred.errors import ConfigError
 from dred.evaluation.gaps import gap_bound
 from dred.host import HostEnvironment, Slots, rows
+from dred.interruption import Interruption, finishing_first
 from dred.run_folder import RunFolder, now
 from dred.task import LevelSet, RunContext, Task
 from dred.training.measure import information_about, returns_drawn, returns_in
@@ -47,6 +45,11 @@ from dred.training.watch import buffer_of, describe_buffers, weigh
 Say = Callable[[str], None]
 EVALUATION, PROBE = 2**31 - 1, 2**31 - 3  # numbers that no update has, for keys
 KEPT_LEVELS = 64  # of the buffer, in `levels/`, at each evaluation
+
+
+def say_at_once(words: str) -> None:
+    """Print, also where output goes to a file."""
+    print(words, flush=True)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Trainer:
         held_out: LevelSet | None,
         *,
         models: dict[str, Any] | None = None,
-        say: Say = print,
+        say: Say = say_at_once,
         track: Track = lambda rows: None,
     ) -> None:
         self.run, self.say, self.track = run, say, track
@@ -126,6 +129,9 @@ class Trainer:
         self.warned: set[int] = set()  # seeds whose scores were not all finite, once it was said
         self.milestones = milestones(self.config.num_updates, self.config.chunk)
         self.seconds = 0.0
+        self.seconds_per_update: float | None = None  # as it went last
+        self.begun_at, self.chunk_begun = 0, time.perf_counter()
+        self.interruption = Interruption()
 
     @property
     def num_updates(self) -> int:
@@ -148,6 +154,7 @@ class Trainer:
         rows = self.run.metrics()
         self.warned = {row["seed"] for row in rows if row.get("unusable_scores")}
         self.seconds = float(rows[-1]["seconds"]) if rows else 0.0
+        self.seconds_per_update = rows[-1].get("seconds_per_update") if rows else None
 
     def _saved_like(self) -> TrainState:
         """Return what a checkpoint has; how large the states of simulators are is not known."""
@@ -167,39 +174,71 @@ class Trainer:
                 slots.reset_to(rows(world, ongoing.level[0]))
 
     def train(
-        self, *, tell: Callable[[Progress], None] = lambda _: None, until: int | None = None
+        self,
+        *,
+        begun: Callable[[], None] = lambda: None,
+        tell: Callable[[Progress], None] = lambda _: None,
+        until: int | None = None,
+        at_once: Callable[[], None] | None = None,
     ) -> None:
         """Train to the end, or until so many updates are done, rounded up to whole chunks.
 
         An interruption finishes the chunk, saves, and is raised again.
+        A second one loses the chunk: `at_once` is called, from another thread, and should end the
+        process; without it, it is raised. `begun` is called once interruptions are looked out for.
         """
         total = self.config.num_updates
-        with finishing_first() as interrupted:
-            while self.num_updates < min(until or total, total):
-                self._one_chunk(tell, until=until)
-                if interrupted() and self.num_updates < total:
-                    self._stop()
-                    raise KeyboardInterrupt
-        if self.num_updates < total:
-            self._stop()
+
+        def stop() -> None:
+            self.run.note_interruption()
+            if at_once is not None:
+                at_once()
+
+        with finishing_first(self._say_what_remains, stop if at_once else None) as asked:
+            self.interruption = asked
+            try:
+                begun()
+                while self.num_updates < min(until or total, total):
+                    self._one_chunk(tell, until=until)
+                    if asked.is_asked and self.num_updates < total:
+                        self._save()
+                        raise KeyboardInterrupt
+                self._end()
+            except KeyboardInterrupt:
+                self.run.note_interruption()
+                # Else Python would end under a program that is still running.
+                atexit.register(jax.block_until_ready, self.states)
+                raise
+
+    def _end(self) -> None:
+        """Note that training is finished; or save, to go on later."""
+        if self.num_updates < self.config.num_updates:
+            self._save()
+            self.run.note_interruption()
         else:
             self.run.note(status="finished", ended=now())
 
-    def _stop(self) -> None:
-        """Save, to go on later."""
-        self._save()
-        self.run.note(status="interrupted", ended=now())
+    def _say_what_remains(self) -> None:
+        """Say what the first Ctrl-C does, and what another one would do."""
+        how_long = ""
+        if self.seconds_per_update is not None:
+            size = min(self.config.chunk, self.config.num_updates - self.begun_at)
+            left = size * self.seconds_per_update - (time.perf_counter() - self.chunk_begun)
+            how_long = f" (about {max(1, round(left))} s)"
+        self.say(f"finishing this chunk{how_long}; again to stop at once, losing it")
 
     def _one_chunk(self, tell: Callable[[Progress], None], *, until: int | None = None) -> None:
         """Do some updates, and what is due after them; where training stops, agents are tried."""
         config, before = self.config, self.num_updates
         size = min(config.chunk, config.num_updates - before)
-        begun = time.perf_counter()
+        self.begun_at, self.chunk_begun = before, time.perf_counter()
         chunk = train_chunk if self.context.simulators is None else train_chunk_on_host
         self.states, metrics = chunk(self.states, self.keys, self.context, self.setup, size)
-        jax.block_until_ready(self.states)
-        seconds = time.perf_counter() - begun
+        with self.interruption.waiting():
+            jax.block_until_ready(self.states)
+        seconds = time.perf_counter() - self.chunk_begun
         self.seconds += seconds
+        self.seconds_per_update = seconds / size
         after = before + size
         is_last = after == config.num_updates
         rows = self._rows(jax.device_get(metrics), after, seconds / size)
@@ -377,31 +416,6 @@ def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None
     check_one_seed(setup.task, seeds)
     counts = {"play": config.ppo.num_envs, "classify": config.classifier.num_envs}
     return {name: environment.open(count) for name, count in counts.items() if count}
-
-
-@contextmanager
-def finishing_first() -> Generator[Callable[[], bool]]:
-    """Hold back the first Ctrl-C (or a polite request to end); the yielded function tells of it.
-
-    A second one interrupts at once, as usual.
-    """
-    asked = False
-
-    def hold_back(number: int, frame: object) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    before = {number: signal.signal(number, hold_back) for number in (SIGINT, SIGTERM)}
-    try:
-        yield lambda: asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def spread(levels: LevelSet, most: int) -> LevelSet:
