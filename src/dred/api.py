@@ -13,7 +13,8 @@ from dred.assemble import assemble, changes_between
 from dred.compute import keep_compiled_programs
 from dred.config import MethodConfig, TrainConfig
 from dred.errors import ConfigError, lookup
-from dred.evaluation.suites import HEADER, EvaluationConfig, Results, evaluate_run
+from dred.evaluation.results import EvaluationConfig
+from dred.evaluation.suites import HEADER, Results, evaluate_run
 from dred.plugins import load_plugins
 from dred.registry import find_method, find_task
 from dred.rows import Rows

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dred.evaluation import suites
-from dred.evaluation.suites import EvaluationConfig, evaluate_run, noise_key
+from dred.evaluation.results import EvaluationConfig
+from dred.evaluation.suites import evaluate_run, noise_key
 from dred.levels import make
 from dred.presets import train_config
 from dred.run_folder import create_run

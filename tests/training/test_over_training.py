@@ -13,7 +13,8 @@ from dred import checkpoint
 from dred.cli import main
 from dred.errors import CheckpointError
 from dred.evaluation import suites
-from dred.evaluation.suites import HEADER, EvaluationConfig, evaluate_run, over_training_in
+from dred.evaluation.results import EvaluationConfig
+from dred.evaluation.suites import HEADER, evaluate_run, over_training_in
 from dred.levels import make
 from dred.presets import train_config
 from dred.reports.scores import read_evaluation

@@ -259,7 +259,10 @@ def test_an_evaluation_goes_on_where_it_was_and_is_not_repeated(files, tmp_path,
     suites.evaluate_run(run, agents, levels, "cut", replace(task, greedy=True))
     assert len(played) == 8  # but another task is
     names = {path.name for path in (run.path / "evaluation").iterdir()}
-    assert names == {f"{name}.{end}" for name in ("whole", "cut") for end in ("csv", "json", "npz")}
+    sets = ("whole", "cut", "cut-greedy")
+    assert names == {f"{name}.{end}" for name in sets for end in ("csv", "json", "npz")} | {
+        "index.md"
+    }
 
 
 def test_gaps_can_be_measured_after_the_fact(files, tmp_path, capsys):

@@ -1,16 +1,18 @@
 """`dred evaluate`: how a trained agent does in levels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dred.commands.options import Plugins
-from dred.errors import ConfigError
+from dred.commands.options import Place, Plugins
+from dred.errors import ConfigError, DatasetError, did_you_mean
+from dred.files import OutputError
 
 if TYPE_CHECKING:
-    from dred.evaluation.suites import EvaluationConfig
+    from dred.evaluation.results import EvaluationConfig
     from dred.runs import Run
     from dred.task import LevelSet
 
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
 class Evaluate:
     """Play every level of some sets with a trained agent, and write how it went.
 
-    What is there already is not done again.
+    What is there already is not done again, and no results replace others: other levels of the same
+    name, other --episodes and --greedy get files of their own, which RUN/evaluation/index.md lists.
 
     For example:
       dred evaluate runs/u --suite paper
-      dred evaluate runs/u --suite test.npz mine.npz --episodes 3
+      dred evaluate runs/u --suite test.npz mine.npz paper --episodes 3
       dred evaluate runs/u --suite test.npz --gaps
       dred evaluate runs/u --suite paper --over-training
     """
@@ -45,6 +48,12 @@ class Evaluate:
     gaps: bool = False
     """Also print GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
     agent knows about which level it is in."""
+    levels: Place = None
+    """Where the levels are now that it was trained on, if the run does not contain them."""
+    held_out: Place = None
+    """Where its other levels are now."""
+    generator: Place = None
+    """Where its generator is now."""
     seed: int = 0
     """Decides headings and actions."""
 
@@ -54,6 +63,7 @@ class Evaluate:
         from dred.config import check_seed
         from dred.plugins import load_plugins
         from dred.runs import open_run
+        from dred.training.given import now_at
 
         if self.episodes < 1:
             raise ConfigError(f"--episodes (={self.episodes}) must be at least 1.")
@@ -61,8 +71,14 @@ class Evaluate:
         load_plugins(self.plugins)
         keep_compiled_programs()
         run = open_run(self.path)
-        sets = self._sets(run)
-        lines = self._over_training(run, sets) if self.over_training else self._newest(run, sets)
+        now_at(run, levels=self.levels, held_out=self.held_out, generator=self.generator)
+        sets = sets_named(self.suite, run)
+        evaluate = self._over_training if self.over_training else self._newest
+        try:
+            lines = evaluate(run, sets)
+        except (OutputError, KeyboardInterrupt) as error:
+            kept = "Episodes that were played are kept; the same command goes on."
+            raise type(error)(f"{error} {kept}".strip()) from error
         print("\n".join(lines))
         if self.gaps:
             self._gaps(run)
@@ -80,7 +96,7 @@ class Evaluate:
                 found = evaluate_run(run, agents, levels, name, config, advance=advance)
                 lines.append(
                     f"{name}: {found.solved.mean():.1%} of {len(levels)} levels solved, mean "
-                    f"return {found.returned.mean():.3f}, {run.path / 'evaluation' / name}.csv"
+                    f"return {found.returned.mean():.3f}, {found.path}"
                 )
         return lines
 
@@ -106,18 +122,9 @@ class Evaluate:
         return sum(len(levels) for levels in sets.values()) * len(run.seeds) * self.episodes
 
     def _config(self, levels: "LevelSet", update: int) -> "EvaluationConfig":
-        from dred.evaluation.suites import EvaluationConfig
+        from dred.evaluation.results import EvaluationConfig
 
         return EvaluationConfig(levels.digest, update, self.episodes, self.seed, self.greedy)
-
-    def _sets(self, run: "Run") -> "dict[str, LevelSet]":
-        named = [run.task.suites[str(path)] for path in self.suite if str(path) in run.task.suites]
-        if named and len(self.suite) == 1:
-            return dict(named[0].make(run.levels("train")))
-        sets = {path.stem: run.task.level_format.load(path) for path in self.suite}
-        if len(sets) != len(self.suite):
-            raise ConfigError("Two of the sets have the same file name; rename one.")
-        return sets
 
     def _gaps(self, run: "Run") -> None:
         from dred.training.after import measure_run
@@ -138,3 +145,37 @@ class Evaluate:
                 f"effective levels; estimated I(L; b) {row['mutual_information_unfloored']:.2f} "
                 f"nats, {row['probe_accuracy']:.1%} of levels guessed"
             )
+
+
+def sets_named(names: Sequence[Path], run: "Run") -> "dict[str, LevelSet]":
+    """Return the sets of levels that are named, by suites of the run's task or by files."""
+    suites = run.task.suites
+    sets: dict[str, LevelSet] = {}
+    for path in names:
+        named = suites.get(str(path))
+        more = (
+            {path.stem: load_set(path, run)} if named is None else named.make(run.levels("train"))
+        )
+        for name, levels in more.items():
+            if name in sets and sets[name].digest != levels.digest:
+                raise ConfigError(
+                    f"Two of the sets have the same name, {name}. Rename one of the files, or "
+                    "evaluate them one after the other."
+                )
+            sets[name] = levels
+    return sets
+
+
+def load_set(path: Path, run: "Run") -> "LevelSet":
+    """Return the levels in a file; if there is none, say what can be named instead."""
+    try:
+        return run.task.level_format.load(path)
+    except DatasetError:
+        if path.exists() or path.suffix:
+            raise
+        known = ", ".join(run.task.suites) or "none"
+        raise ConfigError(
+            f"--suite {path}: there is no such file, and no suite of that name."
+            f"{did_you_mean(str(path), run.task.suites)} Suites of {run.task.name}: {known}. Or "
+            "give a file of levels (.npz)."
+        ) from None

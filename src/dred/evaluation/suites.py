@@ -1,16 +1,16 @@
 """Evaluating a run on sets of levels, and the files that come of it.
 
 `evaluation/NAME.csv` has a line per seed, level and episode; `NAME.json` beside it says of which
-checkpoint and settings, and `NAME.npz` has the levels. An evaluation that was interrupted goes on
-where it was: lines are collected in `NAME.partial`, episode by episode. Results of the policies
-that a run kept while it trained are in `evaluation/over-training/UPDATE`, and their levels beside
-these folders.
+checkpoint and settings, and `NAME.npz` has the levels. `results.py` names the files. An evaluation
+that was interrupted goes on where it was: lines are collected in `NAME.partial`, episode by
+episode. Results of the policies that a run kept while it trained are in
+`evaluation/over-training/UPDATE`, and their levels beside these folders.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,14 @@ from jaxtyping import PRNGKeyArray
 
 from dred.agents.protocol import Agent
 from dred.evaluation.evaluate import evaluate_compiled
+from dred.evaluation.results import (
+    EvaluationConfig,
+    are_there,
+    is_other_set,
+    place_of,
+    put_aside,
+    write_index,
+)
 from dred.files import write_text
 from dred.run_folder import RunFolder
 from dred.task import LevelSet, Task
@@ -28,27 +36,11 @@ from dred.task import LevelSet, Task
 HEADER = "seed,suite,level,episode,solved,return,steps"
 
 
-@dataclass(frozen=True)
-class EvaluationConfig:
-    """What is evaluated, and how."""
-
-    digest: str
-    """Of the levels."""
-    update: int
-    """Of the checkpoint."""
-    episodes: int = 1
-    """In each level."""
-    seed: int = 0
-    """Decides headings and actions, with the run and its own seed."""
-    greedy: bool = False
-    """The most probable action, instead of one drawn from the policy."""
-
-
 class Results:
     """The lines of one evaluation, as arrays."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = list(lines)
+    def __init__(self, lines: Sequence[str], path: Path) -> None:
+        self.lines, self.path = list(lines), path
         rows = [line.split(",") for line in lines]
         self.seeds = np.array([int(row[0]) for row in rows])
         self.levels = np.array([int(row[2]) for row in rows])
@@ -90,24 +82,29 @@ def evaluate_run(
     levels = over_training_in(run) if over_training else run.path / "evaluation"
     folder = levels / f"{config.update:08d}" if over_training else levels
     folder.mkdir(exist_ok=True, parents=True)
-    final, facts = folder / f"{name}.csv", folder / f"{name}.json"
-    told = json.dumps({**asdict(config), "run": run.fingerprint})
-    if final.exists() and facts.exists() and facts.read_text(encoding="utf-8") == told:
+    place = place_of(folder, name, config)
+    final = folder / f"{place}.csv"
+    if are_there(final, config, run.fingerprint):
         advance(len(agents) * config.episodes * len(dataset))
-        return Results(final.read_text(encoding="utf-8").splitlines()[1:])
-    partial = folder / f"{name}.partial"
+        return Results(final.read_text(encoding="utf-8").splitlines()[1:], final)
+    suite = place if is_other_set(place, name, folder, config) else name
+    told = json.dumps({"suite": suite, **asdict(config), "run": run.fingerprint})
+    partial = folder / f"{place}.partial"
     lines = _lines_there(partial, told, len(dataset))
     advance(len(lines))
-    for more in _lines_from(len(lines) // len(dataset), run, agents, dataset, name, config):
+    for more in _lines_from(len(lines) // len(dataset), run, agents, dataset, suite, config):
         lines += more
         write_text(partial, "\n".join([told, *lines]) + "\n")
         advance(len(dataset))
-    dataset.save(levels / f"{name}.npz")
-    facts.unlink(missing_ok=True)  # the old ones, until the new table is there
+    put_aside(folder, place, config.update)
+    dataset.save(levels / f"{place}.npz")
+    final.with_suffix(".json").unlink(missing_ok=True)  # the old one, until the new table is there
     write_text(final, "\n".join([HEADER, *lines]) + "\n")
-    write_text(facts, told)
+    write_text(final.with_suffix(".json"), told)
     partial.unlink(missing_ok=True)
-    return Results(lines)
+    if not over_training:
+        write_index(folder)
+    return Results(lines, final)
 
 
 def _lines_from(

@@ -7,10 +7,11 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.errors import ConfigError, DatasetError
+from dred.evaluation.results import told_in
 from dred.reports.checks import check_digests, check_given_once, check_seeds, check_suites
 from dred.reports.material import ORDER, Material, Method, Suite, Training, suite_place
 from dred.reports.notes import describe
-from dred.reports.scores import Scores, read_evaluation, read_task
+from dred.reports.scores import Scores, read_evaluation
 from dred.reports.variants import variant_notes, variants_of
 from dred.runs import Run, open_run
 from dred.task import LevelSet, Task
@@ -123,17 +124,21 @@ def find_levels(runs: Sequence[Run], name: str) -> tuple[LevelSet | None, str]:
 
 
 def beside_results(run: Run, name: str) -> list[tuple[Path, str]]:
-    """Return the file of levels that an evaluation left, with the digest that it should have."""
-    path = run.path / "evaluation" / f"{name}.npz"
-    digest = read_task(path.with_suffix(".json")).get("digest")
-    return [(path, digest)] if digest and path.exists() else []
+    """Return the files of levels that evaluations left, with the digests that they should have."""
+    files = sorted((run.path / "evaluation").glob("*.npz"))
+    told = {path: told_in(path.with_suffix(".json")) for path in files}
+    return [
+        (path, facts["digest"])
+        for path, facts in told.items()
+        if "digest" in facts and facts.get("suite", path.stem) == name
+    ]
 
 
 def given_to_train(run: Run, name: str) -> list[tuple[Path, str]]:
     """Files of this name, or listed under it, in `run.json`."""
     listed = run.record.levels
     return [
-        (Path(facts.path), facts.digest)
+        (run.place_of(facts), facts.digest)
         for key, facts in listed.items()
         if name in (Path(facts.path).stem, key)
     ]

@@ -13,7 +13,7 @@ from dred.reports.curves import mean_over_seeds
 from dred.reports.kit.chart import Curve
 from dred.reports.kit.table import Cell, Table, Value, number
 from dred.reports.material import Material, Training, suite_place
-from dred.reports.scores import Scores, read_scores
+from dred.reports.scores import Scores, read_folder
 from dred.runs import Run
 
 Evaluated = Mapping[tuple[str, int], Scores]  # of one run, by suite and update
@@ -52,9 +52,9 @@ def over_training_of(material: Material) -> tuple[list[OverTraining], list[str]]
 def read_over_training(run: Run) -> dict[tuple[str, int], Scores]:
     """Read what `dred evaluate --over-training` found; nothing if it was not done."""
     return {
-        (suite, int(path.parent.name)): scores
-        for path in sorted(over_training_in(run).glob("[0-9]*/*.csv"))
-        for suite, scores in read_scores(path, run.seeds).items()
+        (suite, int(folder.name)): scores
+        for folder in sorted(over_training_in(run).glob("[0-9]*"))
+        for suite, scores in read_folder(folder, run.seeds).items()
     }
 
 

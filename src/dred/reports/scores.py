@@ -5,7 +5,6 @@ which levels and checkpoint, and `NAME.npz` has the levels; both may be missing.
 """
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.errors import ConfigError, DatasetError
+from dred.evaluation.results import preference, told_in
 from dred.evaluation.suites import HEADER
 from dred.run_folder import RunFolder
 
@@ -28,21 +28,30 @@ class Scores(NamedTuple):
 
 def read_evaluation(run: RunFolder) -> dict[str, Scores]:
     """Return what `dred evaluate` found, by suite."""
-    found: dict[str, Scores] = {}
-    for path in sorted((run.path / "evaluation").glob("*.csv")):
-        for suite, scores in read_scores(path, run.seeds).items():
-            if suite in found:
-                raise DatasetError(
-                    f"{path} holds results of the suite {suite!r}, as another file beside it does. "
-                    "Keep the one that is right and remove the other."
-                )
-            found[suite] = scores
+    found = read_folder(run.path / "evaluation", run.seeds)
     if not found:
         raise ConfigError(
             f"{run.path} is a run without evaluation: there are no results in "
             f"{run.path / 'evaluation'}. A report needs to know how its agents did in levels. "
             f"Evaluate it first, for example with `dred evaluate {run.path} --suite test.npz`."
         )
+    return found
+
+
+def read_folder(folder: Path, seeds: Sequence[int]) -> dict[str, Scores]:
+    """Return the results in a folder, by suite; of several for one suite the preferable ones."""
+    found: dict[str, Scores] = {}
+    for path in sorted(folder.glob("*.csv")):
+        for suite, scores in read_scores(path, seeds).items():
+            other = found.setdefault(suite, scores)
+            ours, theirs = preference(scores.task), preference(other.task)
+            if ours == theirs and other is not scores:
+                raise DatasetError(
+                    f"{path} holds results of the suite {suite!r}, as another file beside it does. "
+                    "Keep the one that is right and remove the other."
+                )
+            if ours > theirs:
+                found[suite] = scores
     return found
 
 
@@ -60,19 +69,11 @@ def read_scores(path: Path, seeds: Sequence[int]) -> dict[str, Scores]:
             by_suite.setdefault(line[1] if len(line) > 1 else "", []).append(
                 read_line(line, f"{path}, line {lines.line_num}")
             )
-    task = read_task(path.with_suffix(".json"))
+    task = told_in(path.with_suffix(".json"))
     return {
         suite: as_matrices(np.array(rows), seeds, task, f"{path}, suite {suite!r}")
         for suite, rows in by_suite.items()
     }
-
-
-def read_task(path: Path) -> Mapping[str, Any]:
-    """Return how a suite was evaluated; empty if that was not written down."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
 
 
 def read_line(line: Sequence[str], where: str) -> tuple[float, ...]:

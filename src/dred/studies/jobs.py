@@ -1,6 +1,5 @@
 """The jobs of a study: what each needs, whether it is done, and the commands that do it."""
 
-import json
 import shutil
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
+from dred.evaluation.results import told_in
 from dred.generation import needs_fitted
 from dred.reports.scores import read_evaluation
 from dred.run_folder import RunFolder
@@ -182,7 +182,7 @@ class TrainAndEvaluate(RunJob):
             suite
             for suite in config.suites
             if not all(
-                is_evaluated(self.run.path / "evaluation" / f"{name}.json", wanted, config.episodes)
+                is_evaluated(self.run.path / "evaluation", name, wanted, config.episodes)
                 for name in names_in(suite, self.study)
             )
         ]
@@ -249,13 +249,14 @@ def names_in(suite: str, study: Study) -> tuple[str, ...]:
     return (Path(suite).stem,) if named is None else named.names
 
 
-def is_evaluated(path: Path, update: int, episodes: int) -> bool:
-    """Whether a table is there for this checkpoint."""
-    try:
-        task = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return False
-    return task["update"] == update and task["episodes"] == episodes
+def is_evaluated(folder: Path, name: str, update: int, episodes: int) -> bool:
+    """Whether a table of a suite is there for this checkpoint."""
+    found = [told_in(path) for path in (folder / f"{name}.json", *folder.glob(f"{name}-*.json"))]
+    wanted = {"update": update, "episodes": episodes}
+    return any(
+        {key: told.get(key) for key in wanted} == wanted and told.get("suite", name) == name
+        for told in found
+    )
 
 
 def preparations(study: Study) -> list[Job]:

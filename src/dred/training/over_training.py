@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from dred.evaluation.suites import EvaluationConfig, Results, evaluate_run
+from dred.evaluation.results import EvaluationConfig
+from dred.evaluation.suites import Results, evaluate_run
 from dred.run_folder import RunFolder
 from dred.task import LevelSet
 from dred.training.saved import kept_updates, policies_of
