@@ -59,6 +59,10 @@ class LevelTable:
     def __len__(self) -> int:
         return len(self._first)
 
+    def __repr__(self) -> str:
+        count = f"{len(self)} level{'s' if len(self) != 1 else ''}"
+        return f"{count} of {', '.join(self.columns)}, digest {self.digest[:12]}"
+
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  (a level, or a set of some)
         """Return one level by its number, or a set of those that a slice, mask or list names."""
         if isinstance(index, int | np.integer):

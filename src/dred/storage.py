@@ -129,8 +129,8 @@ def read_arrays(
     """
     if not path.exists():
         raise DatasetError(
-            f"There is no file {path}. Make one with `dred levels make cave-escape-train --out "
-            f"{path}`, or give the path of another."
+            f"There is no file {path}. Give the path of a {what} (.npz), which `dred levels make` "
+            "and `dred levels import` write."
         )
     if not path.is_file():
         raise DatasetError(f"{path} is not a file. Give the path of an .npz file: a {what}.")

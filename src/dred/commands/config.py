@@ -53,15 +53,13 @@ class ShowConfig:
     task: str = "gridworld"
     """What kind of problem: gridworld, or one of your own, as FILE.py:NAME."""
     preset: str = "laptop"
-    """How much: paper, laptop, demo or smoke."""
+    """How much: paper, laptop, demo, smoke or example, as in `dred train`."""
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE.toml")] = None
     """Settings that differ from the preset's."""
     changes: Changes = ()
     """Settings to change, such as method.eta.end=0.5 or ppo.epochs=3."""
     plugins: Plugins = ()
     """Files that register scores, generators, methods or tasks of your own."""
-    seed: int = 0
-    """Accepted for uniformity; seeds are not among the settings."""
 
     def run(self) -> None:
         """Check the settings and print them."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from dred.errors import ConfigError, lookup
+from dred.files import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from jaxtyping import PRNGKeyArray
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
     from dred.tasks.gridworld.generators.vae.folder import FitFolder
     from dred.tasks.gridworld.levels import LevelDataset
-
-JUDGED = 1024  # levels by which a fitted model is judged
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,8 @@ class Fit:
     folds: int = 0
     """Cross-validate: hold back each of so many parts of the levels in turn; in a search, for each
     of the settings, whose bound is then the mean."""
+    judged: int = 1024
+    """Levels of each source by which the model is judged at the end."""
     seed: int = 0
     """Another seed gives another model."""
 
@@ -70,12 +71,15 @@ class Fit:
         from dred.tasks.gridworld.generators.vae.fit import begin
         from dred.tasks.gridworld.generators.vae.folder import FitFolder
         from dred.tasks.gridworld.generators.vae.whole import finish, fit_on, keys_of
+        from dred.tasks.gridworld.generators.vae.words import history_words
         from dred.tasks.gridworld.levels import load
         from dred.tasks.gridworld.presets import VAES
 
         config = lookup(VAES, self.preset, what="preset")
         if self.epochs is not None:
             config = replace(config, epochs=self.epochs)
+        if self.judged < 1:
+            raise ConfigError(f"--judged (={self.judged}) must be at least 1.")
         if self.sweep < 0 or self.folds < 0 or self.folds == 1:
             raise ConfigError(
                 f"--sweep (={self.sweep}) must be 0 or more, and --folds (={self.folds}) 0 or at "
@@ -96,14 +100,13 @@ class Fit:
                 cross_validate(folder, dataset, config, self.folds, key_fit)
             fitting = fit_on(folder, dataset, config, key_fit)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("Saved. The same command goes on.") from None
-        last = folder.history[-1]
+            raise KeyboardInterrupt(folder.words_to_go_on()) from None
+        except OutputError as error:
+            raise OutputError(f"{error} {folder.words_to_go_on()}") from error
         generator = finish(folder, fitting, config, dataset, command=sys.argv)
-        for where, title in (("train", "levels fitted to"), ("held_back", "levels held back")):
-            print(f"{title}, in nats: {in_nats(last, where)}")
-        best = min(folder.history, key=lambda row: row["loss/held_back"])
-        print(f"{self.out}: {config.epochs} epochs; least loss held back at {best['epoch']:.0f}")
-        report(generator, held_out, key_judge)
+        print(history_words(folder.history))
+        print(f"{self.out}: {config.epochs} epochs")
+        report(generator, held_out, self.judged, key_judge)
 
     def _fit_another(self) -> None:
         """Fit another model, and say how near its levels are to those it was fitted to."""
@@ -139,15 +142,6 @@ class Fit:
         if self.sweep:  # its candidates are compared with the levels held out
             task["held_out"] = None if held_out is None else held_out.digest
         return task
-
-
-def in_nats(row: "Mapping[str, float]", where: str) -> str:
-    """The parts of the bound after an epoch."""
-    return (
-        f"layout {row[f'layout/{where}']:.3f} a cell, goal {row[f'goal/{where}']:.2f}, start "
-        f"{row[f'start/{where}']:.2f}, divergence {row[f'divergence/{where}']:.1f}, bound "
-        f"{row[f'elbo/{where}']:.0f}"
-    )
 
 
 def candidates_of(base: "VAEConfig", count: int, seed: int) -> "list[VAEConfig]":
@@ -214,6 +208,7 @@ def cross_validate(
     from dred import progress
     from dred.tasks.gridworld.generators.vae.fit import fit
     from dred.tasks.gridworld.generators.vae.search import parts_held_back
+    from dred.tasks.gridworld.generators.vae.words import in_nats
 
     rows = folder.rows("folds")
     parts = parts_held_back(len(dataset), count, config, key=key)
@@ -229,17 +224,21 @@ def cross_validate(
     print(f"{len(rows)} folds: bound {np.mean(bounds):.0f} ± {np.std(bounds):.0f}")
 
 
-def report(generator: "FittedVAE", held_out: "LevelDataset | None", key: "PRNGKeyArray") -> None:
+def report(
+    generator: "FittedVAE", held_out: "LevelDataset | None", count: int, key: "PRNGKeyArray"
+) -> None:
     """Print how good a generator's levels are, beside those of other sources."""
     from dred.tasks.gridworld.generators.compare import other_sources
-    from dred.tasks.gridworld.generators.quality import assess, in_words
+    from dred.tasks.gridworld.generators.quality import assess, drift_words, in_words
     from dred.tasks.gridworld.generators.vae.fitted import MODES
 
     dataset = generator.dataset
-    made = {mode: generator.sample(JUDGED, mode=mode, key=key) for mode in MODES}
-    sources = {**made, **other_sources(dataset, JUDGED, key=key), "the dataset": dataset.levels}
+    made = {mode: generator.sample(count, mode=mode, key=key) for mode in MODES}
+    sources = {**made, **other_sources(dataset, count, key=key), "the dataset": dataset.levels}
     rows = {name: assess(levels, dataset, held_out) for name, levels in sources.items()}
     print(in_words(rows))
+    drift = drift_words(rows["interpolate"], rows["the dataset"])
+    print(drift, end="\n" if drift else "")
 
 
 @dataclass(frozen=True)

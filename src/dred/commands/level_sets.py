@@ -70,8 +70,6 @@ class Filter:
     """Only levels with at least so many steps from start to goal."""
     longest: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Only levels with at most so many steps from start to goal."""
-    seed: int = 0
-    """Accepted for uniformity; nothing is left to chance."""
 
     def run(self) -> None:
         """Filter, write, and say how many are left."""
@@ -121,8 +119,6 @@ class Concatenate:
     """Sets of levels (.npz)."""
     out: Path
     """Where to write the levels (.npz)."""
-    seed: int = 0
-    """Accepted for uniformity; levels stay in order."""
 
     def run(self) -> None:
         """Concatenate and write."""

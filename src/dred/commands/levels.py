@@ -106,10 +106,7 @@ class Make:
         check_writable(self.out)
         dataset = EXAMPLES[self.preset]()
         dataset.save(self.out)
-        height, width = (side + 2 for side in dataset.shape)
-        print(
-            f"{self.out}: {len(dataset)} levels of {height}×{width}, digest {dataset.digest[:12]}"
-        )
+        print(f"{self.out}: {dataset}")
 
 
 @contextmanager
@@ -128,10 +125,12 @@ def kept_if_interrupted(out: Path) -> Generator[None]:
 
 def print_made(plan: "Contents", out: Path, digest: str, *, what: str = "levels") -> None:
     """Say what a new file holds."""
-    height, width = (side + 2 for side in plan.shape)
+    from dred.tasks.gridworld.levels.level import size_words
+
+    structures = sum(n > 0 for n in plan.counts)
     print(
-        f"{out}: {sum(plan.counts)} {what} of {height}×{width} from "
-        f"{sum(n > 0 for n in plan.counts)} structures, digest {digest[:12]}"
+        f"{out}: {sum(plan.counts)} {what} of {size_words(plan.shape)}, from "
+        f"{structures} structure{'s' if structures != 1 else ''}, digest {digest[:12]}"
     )
 
 
@@ -195,13 +194,14 @@ class Info:
         """Print the tables."""
         from dred.tasks.gridworld.levels import load, shift_between
         from dred.tasks.gridworld.levels.dataset import repeated_levels
+        from dred.tasks.gridworld.levels.level import size_words
         from dred.tasks.gridworld.levels.tables import print_summaries
 
         check_at_least(1, sample=self.sample)
         dataset = load(self.file)
         other = load(self.against) if self.against else None
         print_summaries(dataset, sample=self.sample, seed=self.seed)
-        print(f"levels    {len(dataset)} of {dataset.shape[0]}×{dataset.shape[1]} cells inside")
+        print(f"levels    {len(dataset)} of {size_words(dataset.shape)}")
         print(f"different {len(dataset) - int(repeated_levels(dataset).sum())}")
         print(f"digest    {dataset.digest}")
         if other is not None:
@@ -222,8 +222,6 @@ class Check:
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """A set of levels (.npz)."""
-    seed: int = 0
-    """Accepted for uniformity; the check is complete and needs no chance."""
 
     def run(self) -> None:
         """Check, and print a line per rule."""
@@ -268,8 +266,6 @@ class Import:
     """Minigrid: keep the agent's direction, instead of any heading."""
     strict: bool = False
     """Fail if anything is left out."""
-    seed: int = 0
-    """Accepted for uniformity; importing needs no chance."""
 
     def run(self) -> None:
         """Import, save and report."""
@@ -301,11 +297,7 @@ class Import:
             print(f"taken    {count:5d}  {name}")
         for where, reason in report.dropped:
             print(f"dropped      1  {where}: {reason}")
-        height, width = report.dataset.shape
-        print(
-            f"{self.out}: {len(report.dataset)} levels of {height}×{width} cells inside, "
-            f"{len(report.dropped)} dropped, digest {report.dataset.digest[:12]}"
-        )
+        print(f"{self.out}: {report.dataset}; {len(report.dropped)} dropped")
 
 
 VERBS = {

@@ -44,8 +44,6 @@ class RunStudy:
     """Ray: accelerators for each job; a part of one is possible."""
     plugins: Plugins = ()
     """Files that register what the study names, besides those that it names itself."""
-    seed: int = 0
-    """Accepted for uniformity; the study names its seeds."""
 
     def run(self) -> None:
         """Run it."""
@@ -126,8 +124,6 @@ class StudyStatus:
     """Keep showing, until it is finished or you press Ctrl-C."""
     plugins: Plugins = ()
     """Files that register what the study names, besides those that it names itself."""
-    seed: int = 0
-    """Accepted for uniformity."""
 
     def run(self) -> None:
         """Show a table."""

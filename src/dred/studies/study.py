@@ -131,11 +131,23 @@ class Study:
         return found
 
 
+def check_is_file(file: Path) -> None:
+    """Stop at a folder where the file of a study should be, and say what it is."""
+    if file.is_dir():
+        what = "a run" if (file / "run.json").exists() else "a folder"
+        raise ConfigError(
+            f"{file} is {what}, and not a study. Give the TOML file that names the methods and "
+            "seeds to compare, such as studies/laptop.toml; what a single run came to, `dred "
+            "evaluate` and `dred report` show."
+        )
+
+
 def read_study(file: Path, *, plugins: Sequence[Path] = ()) -> Study:
     """The study that a TOML file describes; its folder is beside the file unless it says where.
 
     Its jobs load these plug-ins, too.
     """
+    check_is_file(file)
     config = read_settings(StudyConfig, read_table(file), where=str(file))
     files = [*config.plugins, *(str(path.resolve()) for path in plugins)]
     config = replace(

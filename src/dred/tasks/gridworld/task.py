@@ -18,7 +18,7 @@ from dred.tasks.gridworld.environment import GridworldEnvironment, State
 from dred.tasks.gridworld.generators import GENERATORS
 from dred.tasks.gridworld.levels.build import make
 from dred.tasks.gridworld.levels.dataset import LevelDataset, concatenate, load
-from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.level import Level, size_words
 from dred.tasks.gridworld.levels.metrics import level_metrics
 from dred.tasks.gridworld.levels.render import draw_level
 from dred.tasks.gridworld.levels.shift import histogram_of
@@ -110,9 +110,8 @@ def paper_suite(train: LevelSet) -> dict[str, LevelSet]:
 
 
 def describe_size(levels: LevelSet) -> str:
-    """Return how large levels are, their surrounding wall included."""
-    height, width = cast(LevelDataset, levels).shape
-    return f"{height + 2} × {width + 2} tiles each"
+    """Return how large levels are."""
+    return f"{size_words(cast(LevelDataset, levels).shape)} each"
 
 
 def from_gym(observation: View | Mapping[str, Any]) -> View:

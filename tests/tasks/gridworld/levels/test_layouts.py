@@ -187,7 +187,8 @@ def test_base_layouts_from_the_command_line(tmp_path, capsys, monkeypatch):
     main(["levels", "furnish", "layouts.npz", "--out", "levels.npz"])
     main([*make_it, "--out", "direct.npz"])
     shown = capsys.readouterr().out.splitlines()
-    assert shown[0].startswith("layouts.npz: 12 layouts of 15×15 from 4 structures, digest")
+    size = "13×13 cells inside (15×15 with the wall around)"
+    assert shown[0].startswith(f"layouts.npz: 12 layouts of {size}, from 4 structures, digest")
     assert shown[1].split("levels.npz")[1] == shown[2].split("direct.npz")[1]
 
 

@@ -10,11 +10,18 @@ from dred.errors import DatasetError
 from dred.storage import Array, read_arrays
 
 DTYPES: Mapping[str, str] = {"tiles": "|u1", "goal": "<i4", "start": "<i4", "heading": "|i1"}
+IMPORTABLE = (".txt", ".png", ".json", ".jsonl", ".npy")  # what `dred levels import` takes
 ARRAYS = (*DTYPES, "structure")
 
 
 def read_file(path: Path) -> tuple[dict[str, Array], dict[str, object]]:
     """The arrays and the meta of a file of levels, after every check; never runs a pickle."""
+    if path.exists() and path.suffix.lower() in IMPORTABLE:
+        target = path.with_suffix(".npz")
+        raise DatasetError(
+            f"{path} is not a set of levels as dred stores them (.npz). Turn it into one with "
+            f"`dred levels import {path} --out {target}`, and give {target}."
+        )
     return read_arrays(path, ARRAYS, what="set of levels", check=_check_shapes)
 
 

@@ -13,7 +13,7 @@ from dred import storage
 from dred.config import check_seed
 from dred.errors import DatasetError
 from dred.tasks.gridworld.levels.columns import ARRAYS, DTYPES, read_file
-from dred.tasks.gridworld.levels.level import Level, faults
+from dred.tasks.gridworld.levels.level import Level, faults, size_words
 from dred.tasks.gridworld.levels.paths import solvable
 from dred.tasks.gridworld.levels.text import to_text
 
@@ -80,6 +80,13 @@ class LevelDataset:
 
     def __len__(self) -> int:
         return len(self.tiles)
+
+    def __repr__(self) -> str:
+        kinds = len(self.structures)
+        return (
+            f"{len(self)} level{'s' if len(self) != 1 else ''} of {size_words(self.shape)}, from "
+            f"{kinds} structure{'s' if kinds != 1 else ''}, digest {self.digest[:12]}"
+        )
 
     def __iter__(self) -> Iterator[Level]:
         return (self[index] for index in range(len(self)))

@@ -37,6 +37,12 @@ class Level(NamedTuple):
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
+def size_words(shape: tuple[int, int]) -> str:
+    """Return the size of levels in words: as they are drawn, and with the wall around them."""
+    height, width = shape
+    return f"{height}×{width} cells inside ({height + 2}×{width + 2} with the wall around)"
+
+
 def make_level(
     tiles: UInt8[np.ndarray, "height width"],
     goal: tuple[int, int],

@@ -84,6 +84,12 @@ class FitFolder:
             self.write_rows("history", self.history)
             checkpoint.write(self.path / "state.npz", fitting)
 
+    def words_to_go_on(self) -> str:
+        """Return how much of an unfinished fit is on disk, and how to go on."""
+        done = len(self.rows("history"))
+        kept = f"{done} epochs are kept in {self.path}" if done else "no epoch was saved yet"
+        return f"Of this fit, {kept}; the same command goes on."
+
     def finish(
         self, fitting: Fitting, config: VAEConfig, dataset: LevelDataset, *, command: Sequence[str]
     ) -> None:

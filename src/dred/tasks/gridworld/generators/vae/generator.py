@@ -13,6 +13,7 @@ from dred.tasks.gridworld.generators.vae.latent import (
 )
 from dred.tasks.gridworld.generators.vae.whole import fit_generator
 from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import size_words
 from dred.tasks.gridworld.presets import VAES
 
 
@@ -21,10 +22,10 @@ def fitted_to(generator: Path, levels: LevelSet) -> LatentSpace:
     dataset = cast(LevelDataset, levels)
     fitted = load(generator)
     if fitted.dataset.shape != dataset.shape:
-        theirs, ours = ("×".join(map(str, one.shape)) for one in (fitted.dataset, dataset))
+        theirs, ours = (size_words(one.shape) for one in (fitted.dataset, dataset))
         raise DatasetError(
-            f"{generator} was fitted to levels of {theirs} cells inside, and these have {ours}. "
-            "Fit a generator to the levels to train on."
+            f"{generator} was fitted to levels of {theirs}, and these have {ours}. Fit a generator "
+            "to the levels to train on."
         )
     if fitted.dataset.digest != dataset.digest:
         raise DatasetError(
