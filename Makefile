@@ -1,5 +1,5 @@
 # Two commands are enough on a fresh machine with Python 3.11+, make and a C compiler:
-#   make demo    makes levels, fits a model, trains an agent with both, and writes demo/report.html
+#   make demo    trains twins, one on levels and one also on new ones like them, and writes demo/report.html
 #   make test    runs the tests
 # Both set everything up in .venv first.
 

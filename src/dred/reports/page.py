@@ -24,7 +24,7 @@ from dred.runs import Run
 
 TEMPLATES = Path(__file__).with_name("templates")
 SECTIONS = {
-    "story": "The levels",
+    "story": "In short",
     "overview": "Overview",
     "grids": "Settings that were varied",
     "transfer": "Zero-shot transfer",
@@ -48,12 +48,12 @@ def page_of(
     *,
     title: str = "",
     date: str = "",
-    story: Mapping[str, bytes] | None = None,
+    story: Mapping[str, bytes | str] | None = None,
 ) -> str:
     """Return the whole page.
 
-    `files` are the names of what lies beside it; `story` has pictures (PNG) by a sentence each,
-    which come first.
+    `files` are the names of what lies beside it; `story` has pictures (PNG, or SVG as text) by a
+    sentence each, which come first.
     """
     material = content.material
     left_out = {"story"} if not story else set[str]()
