@@ -5,8 +5,9 @@ import threading
 import pytest
 
 from dred.cli import main
-from dred.studies.cluster import run_on_ray
+from dred.studies.cluster import run_on_ray, search_on_ray
 from dred.studies.jobs import runs_of
+from dred.studies.search import stopped_by
 from dred.studies.study import read_study
 from tests.patience import wait_until
 from tests.studies.test_study import TINY, folder, numbers_in, study_of, whole
@@ -50,3 +51,19 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     assert sorted(told)[-1][1] == "is finished"
     main(["study", "report", str(file)])
     assert numbers_in(study) == numbers_in(whole)
+
+
+def test_ray_tune_searches_and_the_runs_it_stops_are_noted(cluster, folder):
+    pytest.importorskip("ray.tune")
+    text = TINY.replace('["uniform", "plr"]', '["plr"]').replace('["test.npz"]', "[]")
+    text += "updates = 6\n[search]\nfirst = 3\n[grid]\n"
+    study = read_study(study_of(folder, "tuned", f'{text}"ppo.learning_rate" = [1e-4, 1e-2]\n'))
+    told = []
+    failures = search_on_ray(
+        study, lambda job, what: told.append((job.name, what)), cpus=1.0, gpus=0.0
+    )
+    assert not failures
+    assert len(told) == 2 and all("ended after" in what for _, what in told)
+    states = {job.name: job.state() for job in runs_of(study)}
+    assert "finished" in states.values()
+    assert stopped_by(study) == {name for name, state in states.items() if state != "finished"}

@@ -53,11 +53,9 @@ def search_on_ray(study: Study, tell: Tell, *, cpus: float, gpus: float) -> list
     """Search by successive halving with Ray Tune: a trial for each candidate. What failed for good.
 
     Its scheduler does not wait until all candidates have reached a rung: one goes on if it is among
-    the best of those that did so far.
+    the best of those that did so far, or no worse than these.
     """
-    ray = import_ray()
-    from ray import tune  # pyright: ignore[reportMissingImports]
-
+    ray, tune = import_ray(), import_tune()
     if not ray.is_initialized():
         ray.init(address="auto", log_to_driver=False)
     search, candidates = searched(study), {one.name: one for one in candidates_of(study)}
@@ -93,9 +91,7 @@ def search_on_ray(study: Study, tell: Tell, *, cpus: float, gpus: float) -> list
 
 def climb(config: dict[str, str], candidates: dict[str, Candidate]) -> None:
     """On a node: train a candidate from rung to rung, telling Ray Tune, which may end it there."""
-    from ray import tune  # pyright: ignore[reportMissingImports]
-
-    candidate = candidates[config["name"]]
+    tune, candidate = import_tune(), candidates[config["name"]]
     study = candidate.runs[0].study
     metric, total = metric_of(searched(study), study.task), total_of(study)
     for rung in rungs_of(searched(study), total):
@@ -134,3 +130,15 @@ def import_ray() -> Any:  # noqa: ANN401  (a module)
             "node (`ray start --head` on the first), or leave --on ray out to run here."
         ) from None
     return ray
+
+
+def import_tune() -> Any:  # noqa: ANN401  (a module)
+    """Ray Tune, or what to do to have it."""
+    try:
+        from ray import tune  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ConfigError(
+            f"A search on Ray needs Ray Tune, which cannot be imported: {error}. Install it with: "
+            "pip install 'dred[ray]'"
+        ) from None
+    return tune
