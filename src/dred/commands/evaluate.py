@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from dred.commands.gaps import tell_gaps
 from dred.commands.options import Plugins
 from dred.errors import ConfigError
 
@@ -43,8 +44,8 @@ class Evaluate:
     """Evaluate the policies that the run kept while it trained, at powers of two and every tenth of
     its updates, for curves in a report; instead of just the newest."""
     gaps: bool = False
-    """Also print GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
-    agent knows about which level it is in."""
+    """Also measure GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
+    agent knows about which level it is in; printed, and kept for reports."""
     seed: int = 0
     """Decides headings and actions."""
 
@@ -65,7 +66,7 @@ class Evaluate:
         lines = self._over_training(run, sets) if self.over_training else self._newest(run, sets)
         print("\n".join(lines))
         if self.gaps:
-            self._gaps(run)
+            print("\n".join(tell_gaps(run, seed=self.seed)))
 
     def _newest(self, run: "Run", sets: "dict[str, LevelSet]") -> list[str]:
         from dred import progress
@@ -118,23 +119,3 @@ class Evaluate:
         if len(sets) != len(self.suite):
             raise ConfigError("Two of the sets have the same file name; rename one.")
         return sets
-
-    def _gaps(self, run: "Run") -> None:
-        from dred.training.after import measure_run
-
-        held_out = run.levels("test") if "test" in run.record.levels else None
-        for row in measure_run(run, run.levels("train"), held_out, seed=self.seed):
-            gap = f"GenGap {row['gen_gap']:.3f}, " if "gen_gap" in row else ""
-            shift = (
-                f", Jensen–Shannon distance {row['jsd_distance']:.3f}"
-                if "jsd_distance" in row
-                else ""
-            )
-            print(
-                f"seed {row['seed']}: {gap}bound on it from estimated I(L; b), D = 2: "
-                f"{row['gen_gap_bound']:.3f}; ShiftGap {row['shift_gap']:.3f}{shift}, under P_Λ "
-                f"averaged over "
-                f"{run.config.average_window} updates, {row['effective_levels_averaged']:.1f} "
-                f"effective levels; estimated I(L; b) {row['mutual_information_unfloored']:.2f} "
-                f"nats, {row['probe_accuracy']:.1%} of levels guessed"
-            )
