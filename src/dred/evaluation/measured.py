@@ -125,7 +125,7 @@ def as_lines(gaps: Gaps, metrics: Sequence[Metric]) -> list[str]:
             if metric.name in found:
                 shown = with_error(metric, found[metric.name])
                 words = found[metric.name].measured_on
-                lines.append(f"  {metric.label:<{wide}}  {shown:<17}  {words}".rstrip())
+                lines.append(f"  {metric.label:<{wide}}  {shown:<19}  {words}".rstrip())
         lines += [f"  {sentence}" for sentence in remarks(found)]
     return lines
 
@@ -133,8 +133,9 @@ def as_lines(gaps: Gaps, metrics: Sequence[Metric]) -> list[str]:
 def with_error(metric: Metric, one: Measured) -> str:
     """Return a number with its standard error, if it has one, and its unit."""
     scale, digits = (100, 1) if metric.percent else (1, 3)
+    value = round(scale * one.value, digits) + 0.0  # no −0.000
     known = () if math.isnan(one.error) else (f"{scale * one.error:.{digits}f}",)
-    shown = " ± ".join((f"{scale * one.value + 0.0:.{digits}f}", *known))
+    shown = " ± ".join((f"{value:.{digits}f}", *known))
     return f"{shown} {'%' if metric.percent else metric.unit}".rstrip()
 
 

@@ -60,7 +60,8 @@ def live_gaps(material: Material, metrics: tuple[Metric, ...]) -> Sources:
     most = min(method.config.evaluate_levels for method in material.methods)
     train = most if material.dataset is None else min(most, len(material.dataset))
     test = min(most, levels_of(material).get("test", most))
-    sizes = Sizes(train, test, config.average_window, config.probe.length)
+    done = max(updates_done(method.trainings) for method in material.methods)
+    sizes = Sizes(train, test, min(config.average_window, done), config.probe.length)
     return {
         metric.name: Source(
             {m.name: at_the_end(m, metric.name) for m in material.methods},

@@ -30,7 +30,7 @@ from dred.evaluation.suites import noise_key
 from dred.replay.distribution import drawn_from, effective_number
 from dred.run_folder import RunFolder
 from dred.task import LevelSet, Task
-from dred.training.saved import SavedBuffer, buffers_of, policies_of
+from dred.training.saved import SavedBuffer, buffers_of, newest_update, policies_of
 
 Returns = Mapping[str, Float[np.ndarray, "run level"]]  # of each seed in each level, by suite
 NOT_KNOWN = float("nan")
@@ -114,7 +114,8 @@ def measure(
         numbers["jsd_distance"] = shift.distance, NOT_KNOWN
         numbers["jsd_divergence"] = shift.divergence, NOT_KNOWN
     tested = len(returned.get("test", ()))
-    sizes = Sizes(len(dataset), tested, run.config.average_window, probe.length)
+    window = min(run.config.average_window, newest_update(run))
+    sizes = Sizes(len(dataset), tested, window, probe.length)
     return {
         name: Measured(value, error, words_about(name, sizes))
         for name, (value, error) in numbers.items()
