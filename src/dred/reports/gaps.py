@@ -158,7 +158,7 @@ def remarks(material: Material, sources: Sources) -> list[str]:
 
 
 def too_sure(material: Material, method: str, sources: Sources) -> str:
-    """Return why an I(L; b) of 0 stands beside guesses that are better than chance, if it does."""
+    """Return why I(L; b) is less than its guesses would need, or 0 beside some luck, if it is."""
     nats, accuracy = (sources[name].values[method] for name in (INFORMATION, ACCURACY))
     if material.dataset is None or not len(nats) or not len(accuracy):
         return ""
@@ -166,17 +166,18 @@ def too_sure(material: Material, method: str, sources: Sources) -> str:
     config, count = material.methods[0].config, len(material.dataset)
     levels = min(config.evaluate_levels, count) if live else count
     right, chance = float(accuracy.mean()), 1.0 / levels
-    if float(plus_minus(nats).split()[0]) > 0 or right <= chance:
+    least, shown = float(needed_for(right, levels)), plus_minus(nats).split()[0]
+    is_less = float(nats.mean()) < least - 0.005  # of a run from before both were compared
+    if right <= chance or not (is_less or float(shown) == 0):
         return ""
-    least = float(needed_for(right, levels))
     why = (
-        "guesses that are hardly better than chance take no more."
-        if least <= float(nats.mean())
-        else f"so many right guesses take at least {least:.2g} nats (Fano's inequality), which the "
+        f"so many right guesses take at least {least:.2g} nats (Fano's inequality), which the "
         "classifier of that run, too sure where it was wrong, does not show. `dred evaluate RUN "
         "--gaps` measures it anew."
+        if is_less
+        else "guesses that are hardly better than chance take no more."
     )
     return (
-        f"I(L; b) of {method} is shown as 0.00, while {number(right, percent=True)} of its guesses "
-        f"are right and {number(chance, percent=True)} would be by chance: {why}"
+        f"I(L; b) of {method} is shown as {shown}, while {number(right, percent=True)} of its "
+        f"guesses are right and {number(chance, percent=True)} would be by chance: {why}"
     )
