@@ -14,6 +14,7 @@ from typing import Any, Literal, cast, get_args
 from dred.task import Feature
 
 Section = Literal["learning", "gaps", "replayed"]
+MEAN = "mean under P_Λ of"
 SHARE = "share"  # the unit of what reports show in per cent
 
 
@@ -35,6 +36,8 @@ class Metric:
     """Whether the section has a curve of it, or only a row in its table."""
     meaning: str
     """What it is, in a sentence."""
+    plain: str = ""
+    """What it says and what counts as large, for readers of reports; of all that they have."""
 
     def __post_init__(self) -> None:
         """Stop at what was declared wrongly."""
@@ -78,10 +81,17 @@ def of_features(features: Mapping[str, Feature]) -> tuple[Metric, ...]:
             better="",
             section="replayed",
             shown="curve",
-            meaning=one.meaning or f"mean under P_Λ of {one.label}",
+            meaning=(meaning := one.meaning or f"{MEAN} {one.label}"),
+            plain=in_plain_words(meaning),
         )
         for name, one in features.items()
     )
+
+
+def in_plain_words(meaning: str) -> str:
+    """Return what a feature's metric is as a sentence without symbols."""
+    words = meaning.replace(MEAN, "the mean, over levels as they are drawn, of")
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def in_section(section: Section, features: Mapping[str, Feature]) -> tuple[Metric, ...]:

@@ -8,7 +8,8 @@ metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
 checkpoints/      the last few states of training
 policies/         agents at powers of two and every tenth of training, kept for good
 levels/           the levels most probable to be replayed at some updates, with their probabilities
-evaluation/       per-level results; in over-training/UPDATE/ those of the agents in policies/
+evaluation/       per-level results; in over-training/UPDATE/ those of the agents in policies/, in
+                  gaps/ what was measured of gaps and information after training
 """
 
 import dataclasses

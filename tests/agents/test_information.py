@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.probe import Examples, information
+from dred.agents.probe import Examples, information, needed_for
 from dred.config import ProbeConfig
 
 LEVELS = 8
@@ -52,7 +52,7 @@ def test_the_value_without_floor_is_kept():
     one, two = (Examples(jax.random.normal(k, (len(LABELS), 300)), LABELS) for k in keys)
     found = information(one, one, two, LEVELS, CONFIG, key=keys[0])  # by heart, judged by another
     assert float(found.unfloored) < -0.5
-    assert float(found.nats) == 0.0
+    assert 0.0 <= float(found.nats) < 0.01  # what its right guesses need, hardly more than chance's
 
 
 def test_no_gradient_reaches_the_representation():
@@ -97,3 +97,31 @@ def test_the_probe_measures_known_information_of_gaussians():
     assert [nats for _, nats in found] == sorted(nats for _, nats in found)
     assert found[0][0] < 1.2
     assert found[-1][0] > 5.0
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "levels", "nats"),
+    [
+        (0.137, 43, 0.136),  # by hand: ln 43 + 0.137 ln 0.137 + 0.863 ln(0.863 / 42)
+        (1.0, 43, np.log(43)),
+        (1 / 43, 43, 0.0),
+        (0.01, 43, 0.0),  # below chance nothing is needed
+        (1.0, 1, 0.0),
+    ],
+)
+def test_no_contradictions_right_guesses_need_information(accuracy, levels, nats):
+    assert float(needed_for(accuracy, levels)) == pytest.approx(nats, abs=1e-3)
+
+
+def test_no_contradictions_the_estimate_is_never_less_than_right_guesses_need():
+    # Seen in the first two sets, a feature tells the level; in the third it lies as often as not.
+    level = jnp.tile(jnp.arange(8), 64)
+    sure = 40.0 * jax.nn.one_hot(level, 8)
+    wrong = jnp.roll(sure, 1, axis=1)
+    lies = jax.random.bernoulli(jax.random.key(0), 0.5, level.shape)
+    judged = Examples(jnp.where(lies[:, None], wrong, sure), level)
+    seen = Examples(sure + jax.random.normal(jax.random.key(1), sure.shape), level)
+    found = information(seen, seen, judged, 8, ProbeConfig(epochs=1), key=jax.random.key(2))
+    assert float(found.unfloored) < 0 < 0.3 < float(found.accuracy)
+    assert float(found.nats) == pytest.approx(float(needed_for(float(found.accuracy), 8)), rel=1e-4)
+    assert 0 < float(found.accuracy_error) < 0.1 and float(found.nats_error) > 0

@@ -25,6 +25,12 @@ addEventListener("load", () => {  // which is when every picture has loaded, or 
     paper: getComputedStyle(document.body).backgroundColor,
     requests: performance.getEntriesByType("resource").filter(r => !r.name.startsWith("data:"))
       .map(r => r.name),
+    cut_menus: [...document.querySelectorAll("nav ul")]
+      .filter(menu => menu.scrollWidth > menu.clientWidth).length,
+    without_sign: [...document.querySelectorAll(".scroll")]
+      .filter(part => !getComputedStyle(part).backgroundImage.includes("gradient")).length,
+    swatches: [...document.querySelectorAll(".legend img")]
+      .map(swatch => getComputedStyle(swatch).boxShadow),
     targets: [...document.querySelectorAll("nav a")]
       .filter(a => !document.querySelector(a.getAttribute("href"))).length,
   };
@@ -54,7 +60,7 @@ def look(page, width, *, dark=False):
     ("width", "dark", "paper"),
     [(1400, False, "rgb(255, 255, 255)"), (500, True, "rgb(20, 23, 27)")],
 )
-def test_every_picture_loads_and_nothing_is_wrong(report, tmp_path, width, dark, paper):
+def test_looks_every_picture_loads_and_nothing_is_wrong(report, tmp_path, width, dark, paper):
     page = tmp_path / "page.html"
     text = (report / "report.html").read_text(encoding="utf-8")
     page.write_text(text.replace("</body>", f"{WATCH}</body>"), encoding="utf-8")
@@ -64,4 +70,7 @@ def test_every_picture_loads_and_nothing_is_wrong(report, tmp_path, width, dark,
     assert facts["requests"] == [] and facts["targets"] == 0
     assert facts["wider"] <= 0
     assert facts["paper"] == paper
+    assert facts["cut_menus"] == 0 or width < 960  # looks: on narrow pages it scrolls, with a sign
+    assert facts["without_sign"] == 0
+    assert facts["swatches"] and "none" not in facts["swatches"]  # dark tiles on dark pages
     assert said == []

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from dred.levels import make
+from dred.metrics import METRICS
 from dred.reports.captions import finding, without_ancestry
 from dred.reports.content import compute
 from dred.reports.drawings import aggregate_drawing, lines_drawing
 from dred.reports.gather import gather
 from dred.reports.kit import drawing
 from dred.reports.lineage import Kept, Shown
+from dred.reports.looks import looks_of
 from dred.reports.page import page_of
 from dred.reports.results import results_of
 from dred.reports.write import make_report
@@ -125,6 +127,126 @@ def test_two_methods_may_share_the_highest_return(level_files, tmp_path):
     ]
     results = results_of(gather([run.path for run in runs]))
     assert finding(results["test"]) == "plr and uniform have the highest mean return, 0.500."
+
+
+# Few seeds
+
+
+def two_that_agree(tmp_path, level_files):
+    """Two methods with two seeds each that do the same in every level, one a little better."""
+    levels = np.linspace(0.1, 0.9, 8)
+    worse = levels * np.where(levels < 0.75, 0.9, 1.05)
+    return [
+        write_method(
+            tmp_path, name, level_files, suites={"test": (np.stack([row, row]), TEST)}, kept={}
+        )
+        for name, row in (("plr", levels), ("uniform", worse))
+    ]
+
+
+def test_statistics_for_few_seeds_without_spread_call_nothing_better(
+    level_files, tmp_path, without_figures
+):
+    content = compute(
+        gather([run.path for run in two_that_agree(tmp_path, level_files)]), episodes=0
+    )
+    assert not any(
+        cell.bold for table in content.tables.values() for row in table.rows for cell in row
+    )
+    text = words_of(page_of(content, []))
+    assert "plr has the highest mean return" in text and "differs" not in text
+    assert "is better" not in text.replace("higher is better", "").replace("lower is better", "")
+    assert "Significance is not tested: it takes three seeds of each method" in text
+
+
+def test_statistics_for_few_seeds_have_intervals_over_levels_and_seeds_and_say_so(
+    level_files, tmp_path, without_figures
+):
+    content = compute(
+        gather([run.path for run in two_that_agree(tmp_path, level_files)]), episodes=0
+    )
+    mean = content.results["test"]["mean_return"]["plr"].estimate
+    low, high = mean.intervals[0.95]
+    error = np.linspace(0.1, 0.9, 8).std() / 8**0.5  # of the mean over resampled levels
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.1)
+    gap = content.results["test"]["optimality_gap"]["plr"].estimate
+    assert gap.intervals[0.95].low < gap.value < gap.intervals[0.95].high
+    note = content.tables["summary-test"].note
+    assert "Two seeds are too few to tell" in note and "seeds and levels are resampled" in note
+    assert note.split("Significance")[0] in content.tables["improvement-test"].note.replace(
+        "By return; ties count half. ", ""
+    )
+
+
+def test_statistics_for_few_seeds_have_no_interval_where_nothing_differs(
+    level_files, tmp_path, without_figures
+):
+    run = write_method(tmp_path, "plr", level_files, suites=everywhere(0.5, 2), kept={})
+    content = compute(gather([run.path]), episodes=0)
+    result = content.results["test"]["mean_return"]["plr"]
+    assert np.isnan(result.estimate.intervals[0.95].low)
+    mixed = rows_shown(content.tables["summary-test"])
+    assert "0.500 to 0.500" not in mixed
+
+
+def rows_shown(table):
+    return " ".join(cell.main + cell.extra for row in table.rows for cell in row)
+
+
+# Captions and settings
+
+
+def test_captions_of_relations_follow_from_what_is_there(level_files, tmp_path, without_figures):
+    alone = write_method(tmp_path, "plr", level_files, seeds=(7,), kept={})
+    text = text_of(alone)
+    assert "Only one run has a shift that was measured" in text and "Left to right" not in text
+    more = [alone, write_method(tmp_path, "accel", level_files, seeds=(7,), kept={})]
+    text = text_of(*more)
+    assert "Left to right: ranks of methods" in text and "One seed of each method. Equal" in text
+
+
+def test_settings_that_differ_tell_three_temperatures_apart(level_files, tmp_path, without_figures):
+    runs = []
+    for temperature in (0.1, 0.3, 1.0):
+        run = write_method(tmp_path / str(temperature), "plr", level_files, seeds=(0,), kept={})
+        config = run.record.told["config"]
+        primary = {**config["method"]["primary"], "temperature": temperature}
+        run.note(config={**config, "method": {**config["method"], "primary": primary}})
+        runs.append(run)
+    material = gather([run.path for run in runs])
+    looks = looks_of(material)
+    assert list(looks) == [f"plr (temperature {one})" for one in (0.1, 0.3, 1.0)]
+    for part in zip(*looks.values(), strict=True):
+        assert len(set(part)) == 3  # colours and markers
+    text = text_of(*runs)
+    named = "Runs of plr differ in their settings: method.primary.temperature 0.1, 0.3, 1.0."
+    assert text.index(named) < text.index("Suite train")
+
+
+# Looks
+
+
+def test_looks_every_report_shows_its_dataset_and_says_what_numbers_mean(
+    level_files, tmp_path, without_figures
+):
+    run = write_method(tmp_path, "plr", level_files, seeds=(7,), kept={})
+    page = page_of(compute(gather([run.path]), episodes=0), [], title="Mine", date="1 May 2031")
+    begin = page.index('<section id="dataset"')
+    gallery = page[begin : page.index("</section>", begin)]
+    assert gallery.count("data:image/png") == 12 + 6  # levels, and a swatch of each tile
+    text = words_of(page)
+    assert "Mine" in text and "1 May 2031" in text
+    for metric in METRICS:
+        if metric.section:
+            assert metric.plain and metric.plain in text, metric.name
+    assert "a nat is 1.44 bits" in text and "is a lot" in text
+    assert "that chose its levels" not in text and "CVaR picks the worst levels" in text
+
+
+def test_looks_a_report_without_its_dataset_says_so(level_files, tmp_path, without_figures):
+    files = {**level_files, "train": (tmp_path / "gone.npz", level_files["train"][1])}
+    run = write_method(tmp_path, "plr", files, suites={"test": (same(0.5, 8), TEST)}, seeds=(0,))
+    assert "The file of the training levels is not there any more" in text_of(run)
 
 
 # Axes

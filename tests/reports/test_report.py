@@ -196,24 +196,16 @@ def test_resampled_runs_are_those_of_the_statistics():
     scores = np.random.default_rng(0).random((4, 30))
     solved = (scores > 0.4).astype(float)
     whole = summarise(scores, solved=solved, whole_runs=True, repeats=10_000)
-    suite = gather_suite(30)
     fields = ("mean", "interquartile_mean", None, "solved_rate", "conditional_value_at_risk")
     for aggregate, field in zip(AGGREGATES, fields, strict=False):
         if field is None:
             continue
-        statistic = aggregate.statistic(suite)
-        got = estimate(statistic, solved if aggregate.key == "solved_rate" else scores)
+        got = estimate(aggregate.statistic, solved if aggregate.key == "solved_rate" else scores)
         expected = getattr(whole, field)
         assert got.value == pytest.approx(expected.value)
         assert got.deviation == pytest.approx(expected.deviation)
         for confidence, interval in expected.intervals.items():
             assert got.intervals[confidence] == pytest.approx(interval)
-
-
-def gather_suite(count):
-    from dred.reports.material import Suite
-
-    return Suite("x", count)
 
 
 def test_improvement_is_that_of_the_statistics():

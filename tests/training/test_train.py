@@ -23,11 +23,13 @@ from dred.cli import main
 from dred.config import TrainConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
 from dred.evaluation import suites
+from dred.evaluation.measured import read_gaps
 from dred.files import OutputError
 from dred.generation import models_for
 from dred.generators import GENERATORS
 from dred.levels import make
 from dred.presets import METHODS, train_config
+from dred.reports.scores import read_evaluation
 from dred.run_folder import create_run
 from dred.runs import open_run
 from dred.tasks.gridworld.levels.level import Level
@@ -270,9 +272,14 @@ def test_gaps_can_be_measured_after_the_fact(files, tmp_path, capsys):
     suite = ("--suite", str(files / "test.npz"))
     main(["evaluate", str(tmp_path / "x"), *suite, "--gaps"])
     said = capsys.readouterr().out
-    assert "ShiftGap" in said
-    assert "GenGap" in said
-    (row,) = measure_run(open_run(tmp_path / "x"), LEVELS, None, probe=PROBE)
+    run = open_run(tmp_path / "x")
+    (kept,) = read_gaps(run, 12).values()
+    for label, metric in (("GenGap ", "gen_gap"), ("ShiftGap ", "shift_gap")):
+        value, error, _ = kept[metric]
+        assert f"{label}{value:.3f} ± {error:.3f}" in " ".join(said.split())
+    played = read_evaluation(run)["test"].returned  # the same episodes as in the suite's table
+    assert kept["return/test"].value == pytest.approx(played.mean(), abs=1e-6)
+    (row,) = measure_run(run, LEVELS, None, probe=PROBE)
     assert 0 <= row["mutual_information"] <= np.log(12)
     last = open_run(tmp_path / "x").metrics()[-1]
     assert row["jsd_distance"] == pytest.approx(last["jsd_distance"], abs=1e-5)

@@ -79,6 +79,8 @@ def information_of(
         unfloored=nats,  # [fidelity 104]
         accuracy=accuracy,
         cross_entropy=-log_prob,
+        nats_error=jnp.full_like(nats, jnp.nan),
+        accuracy_error=jnp.full_like(nats, jnp.nan),
     )
 
 

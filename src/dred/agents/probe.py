@@ -4,7 +4,13 @@
 
 For levels that are equally likely this estimates, from below, the mutual information between the
 level and the representation b: no classifier guesses better than the information allows, and this
-one may guess worse. It is fitted anew for each measurement, so that a measurement depends on
+one may guess worse. A classifier that is often right, but too sure when it is wrong, has a large
+cross-entropy all the same. What is certain is then what its share a of right guesses needs, by
+Fano's inequality, and the larger of both is the estimate:
+
+    I(L; b) ≥ log |L| + a log a + (1 − a) log((1 − a) / (|L| − 1)),   0 if a is at most 1 / |L|
+
+It is fitted anew for each measurement, so that a measurement depends on
 nothing but the agent and a key; no gradient reaches the agent.
 
 Three sets of episodes share the work. The first fits, the second chooses how much to trust the
@@ -28,6 +34,7 @@ from typing import NamedTuple, cast
 import jax
 import jax.numpy as jnp
 import optax
+from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred.config import ProbeConfig
@@ -40,9 +47,11 @@ class Information(NamedTuple):
     """What a representation tells about the level."""
 
     nats: Float[Array, ""]  # Î(L; b), at least 0 and at most log |L|
-    unfloored: Float[Array, ""]  # the same, below 0 if the guesses are worse than none
+    unfloored: Float[Array, ""]  # log |L| − cross-entropy: below 0 if guesses are worse than none
     accuracy: Float[Array, ""]  # share of right guesses
     cross_entropy: Float[Array, ""]  # in nats
+    nats_error: Float[Array, ""]  # standard error over levels; NaN if it is not known
+    accuracy_error: Float[Array, ""]  # likewise
 
 
 class Examples(NamedTuple):
@@ -81,14 +90,47 @@ def information(
     classifier = refined(discriminant(fit, choose, num_levels), fit, choose, config, key=key)
     cross_entropy = mean_loss(classifier, judge)
     right = classifier.log_odds(judge.features).argmax(axis=1) == judge.level
+    accuracy = right.mean()
     unfloored = jnp.log(num_levels) - cross_entropy
-    return Information(jnp.maximum(unfloored, 0.0), unfloored, right.mean(), cross_entropy)
+    return Information(
+        jnp.maximum(unfloored, needed_for(accuracy, num_levels)),
+        unfloored,
+        accuracy,
+        cross_entropy,
+        nats_error=error_over_levels(losses(classifier, judge), judge.level, num_levels),
+        accuracy_error=error_over_levels(right.astype(jnp.float32), judge.level, num_levels),
+    )
+
+
+def needed_for(accuracy: Float[Array, ""] | float, num_levels: int) -> Float[Array, ""]:
+    """The least I(L; b), in nats, with which so many guesses can be right: Fano's inequality.
+
+    0 for a share that is no higher than that of chance, 1 / |L|.
+    """
+    others = max(num_levels - 1, 1)
+    wrong = 1.0 - jnp.asarray(accuracy)
+    least = jnp.log(num_levels) + xlogy(accuracy, accuracy) + xlogy(wrong, wrong / others)
+    return jnp.where(accuracy * num_levels > 1.0, jnp.maximum(least, 0.0), 0.0)
+
+
+def error_over_levels(
+    values: Float[Array, " example"], level: Int[Array, " example"], num_levels: int
+) -> Float[Array, ""]:
+    """The standard error of the mean of values, whose means in each level are independent."""
+    counts = jnp.zeros(num_levels).at[level].add(1.0)
+    means = jnp.zeros(num_levels).at[level].add(values) / jnp.maximum(counts, 1.0)
+    return means.std() / jnp.sqrt(max(num_levels - 1, 1))
+
+
+def losses(classifier: Linear, some: Examples) -> Float[Array, " example"]:
+    """The cross-entropy of each of the classifier's guesses, in nats."""
+    odds = classifier.log_odds(some.features)
+    return optax.losses.softmax_cross_entropy_with_integer_labels(odds, some.level)
 
 
 def mean_loss(classifier: Linear, some: Examples) -> Float[Array, ""]:
     """The cross-entropy of the classifier's guesses, in nats."""
-    odds = classifier.log_odds(some.features)
-    return optax.losses.softmax_cross_entropy_with_integer_labels(odds, some.level).mean()
+    return losses(classifier, some).mean()
 
 
 def discriminant(fit: Examples, choose: Examples, num_levels: int) -> Linear:
@@ -113,8 +155,8 @@ def discriminant(fit: Examples, choose: Examples, num_levels: int) -> Linear:
         return Linear(whiten @ (centre / spread).T, -0.5 * (centre**2 / spread).sum(axis=1))
 
     candidates = jax.lax.map(with_share, jnp.array(SHARES))
-    losses = jax.lax.map(lambda one: mean_loss(one, choose), candidates)
-    return jax.tree.map(lambda leaf: leaf[losses.argmin()], candidates)
+    each = jax.lax.map(lambda one: mean_loss(one, choose), candidates)
+    return jax.tree.map(lambda leaf: leaf[each.argmin()], candidates)
 
 
 def refined(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from dred.commands.gaps import tell_gaps
 from dred.commands.options import Place, Plugins
 from dred.errors import ConfigError, DatasetError, did_you_mean
 from dred.files import OutputError
@@ -46,8 +47,8 @@ class Evaluate:
     """Evaluate the policies that the run kept while it trained, at powers of two and every tenth of
     its updates, for curves in a report; instead of just the newest."""
     gaps: bool = False
-    """Also print GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
-    agent knows about which level it is in."""
+    """Also measure GenGap, ShiftGap, how far the levels drawn are from the dataset, and what the
+    agent knows about which level it is in; printed, and kept for reports."""
     levels: Place = None
     """Where the levels are now that it was trained on, if the run does not contain them."""
     held_out: Place = None
@@ -81,7 +82,7 @@ class Evaluate:
             raise type(error)(f"{error} {kept}".strip()) from error
         print("\n".join(lines))
         if self.gaps:
-            self._gaps(run)
+            print("\n".join(tell_gaps(run, seed=self.seed)))
 
     def _newest(self, run: "Run", sets: "dict[str, LevelSet]") -> list[str]:
         from dred import progress
@@ -125,26 +126,6 @@ class Evaluate:
         from dred.evaluation.results import EvaluationConfig
 
         return EvaluationConfig(levels.digest, update, self.episodes, self.seed, self.greedy)
-
-    def _gaps(self, run: "Run") -> None:
-        from dred.training.after import measure_run
-
-        held_out = run.levels("test") if "test" in run.record.levels else None
-        for row in measure_run(run, run.levels("train"), held_out, seed=self.seed):
-            gap = f"GenGap {row['gen_gap']:.3f}, " if "gen_gap" in row else ""
-            shift = (
-                f", Jensen–Shannon distance {row['jsd_distance']:.3f}"
-                if "jsd_distance" in row
-                else ""
-            )
-            print(
-                f"seed {row['seed']}: {gap}bound on it from estimated I(L; b), D = 2: "
-                f"{row['gen_gap_bound']:.3f}; ShiftGap {row['shift_gap']:.3f}{shift}, under P_Λ "
-                f"averaged over "
-                f"{run.config.average_window} updates, {row['effective_levels_averaged']:.1f} "
-                f"effective levels; estimated I(L; b) {row['mutual_information_unfloored']:.2f} "
-                f"nats, {row['probe_accuracy']:.1%} of levels guessed"
-            )
 
 
 def sets_named(names: Sequence[Path], run: "Run") -> "dict[str, LevelSet]":

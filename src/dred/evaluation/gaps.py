@@ -11,6 +11,7 @@ an estimate: a GenGap may be larger than it.
 The shift itself, the Jensen–Shannon distance, is in `dred.evaluation.shift`.
 """
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -25,21 +26,34 @@ from dred.agents.protocol import Agent
 from dred.agents.rollout import roll_out
 from dred.config import ProbeConfig
 from dred.environment import Environment
+from dred.evaluation.statistics import deviation
 from dred.host import SIDE_BY_SIDE, HostEnvironment, new_ongoing, roll_out_on_host, rows
 
+AnyArray = Array | np.ndarray  # on a device or here
 
-def gen_gap(train: Float[Array, "*level"], test: Float[Array, "*other"]) -> Float[Array, ""]:
+
+def gen_gap(
+    train: Float[AnyArray, "*level"], test: Float[AnyArray, "*other"]
+) -> Float[AnyArray, ""] | float:
     """Mean return on training levels minus mean return on held-out ones."""
-    return jnp.mean(train) - jnp.mean(test)
+    return train.mean() - test.mean()
 
 
 def shift_gap(
-    returned: Float[Array, " level"],
-    probability: Float[Array, " level"],
-    train: Float[Array, "*other"],
-) -> Float[Array, ""]:
+    returned: Float[AnyArray, " level"],
+    probability: Float[AnyArray, " level"],
+    train: Float[AnyArray, "*other"],
+) -> Float[AnyArray, ""] | float:
     """Mean return under a distribution over levels minus mean return on training levels."""
-    return returned @ probability / probability.sum() - jnp.mean(train)
+    return returned @ probability / probability.sum() - train.mean()
+
+
+def error_of_gap(*sets: Float[np.ndarray, "_"]) -> float:
+    """Return the standard error over levels of a mean return, or of the difference of two.
+
+    NaN if there is a single level in a set.
+    """
+    return math.hypot(*(deviation(values) / math.sqrt(len(values)) for values in sets))
 
 
 def gap_bound(

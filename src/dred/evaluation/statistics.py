@@ -78,6 +78,14 @@ def optimality_gap(
 
     `best` is the optimal return of each level, or one threshold γ for all of them.
     """
+    return np.asarray(shortfalls(scores, best).mean(axis=(-2, -1)))
+
+
+def shortfalls(
+    scores: Float[np.ndarray, "*resample run level"],
+    best: Float[np.ndarray, " known_level"] | float = 1.0,
+) -> Float[np.ndarray, "*resample run level"]:
+    """Return what is missing to the best possible in each place: max(best − score, 0)."""
     check(scores)
     optimal = np.asarray(best, np.float64)
     levels = scores.shape[-1]
@@ -86,7 +94,7 @@ def optimality_gap(
             f"best must be one number, or one for each of the {levels} levels, without NaN; found "
             f"an array of shape {list(optimal.shape)}. Pass the optimal returns of these levels."
         )
-    return np.asarray(np.maximum(optimal - scores, 0.0).mean(axis=(-2, -1)))
+    return np.maximum(optimal - scores, 0.0)
 
 
 def solved_rate(
@@ -183,7 +191,7 @@ def stratified_bootstrap(
     values = bootstrap_values(
         [statistic], *matrices, repeats=repeats, seed=seed, whole_runs=whole_runs
     )
-    return _intervals(values[0], confidences, known=_have_spread(*matrices))
+    return intervals_of(values[0], confidences, known=_have_spread(*matrices))
 
 
 def bootstrap_values(
@@ -237,6 +245,11 @@ def welch(x: Float[np.ndarray, " run"], y: Float[np.ndarray, " other_run"]) -> f
     return float(np.asarray(ttest_ind_from_stats(*ours, *theirs, equal_var=False))[1])
 
 
+def tells_of_others(runs: Float[np.ndarray, " run"]) -> bool:
+    """Return whether runs say how others would differ: three at least, which are not all alike."""
+    return len(runs) >= FEWEST_RUNS and bool((runs != runs[0]).any())
+
+
 def compare(
     groups: Mapping[str, Float[np.ndarray, "_"]], *, higher_is_better: bool = True
 ) -> tuple[frozenset[str], bool]:
@@ -245,9 +258,7 @@ def compare(
     It cannot be, and none is bold, with a single method, nor if some method has fewer than three
     runs or runs that do not vary.
     """
-    is_tested = len(groups) > 1 and all(
-        len(runs) >= FEWEST_RUNS and bool((runs != runs[0]).any()) for runs in groups.values()
-    )
+    is_tested = len(groups) > 1 and all(map(tells_of_others, groups.values()))
     if not is_tested:
         return frozenset(), False
     return not_worse_than_best(groups, higher_is_better=higher_is_better, none_if_all=True), True
@@ -309,7 +320,7 @@ def summarise(
             Estimate(
                 float(statistic(matrix)),
                 deviation(by_run(statistic, matrix)),
-                _intervals(values, confidences, known=_have_spread(matrix)),
+                intervals_of(values, confidences, known=_have_spread(matrix)),
             )
             for statistic, values in zip(chosen, rows, strict=True)
         ]
@@ -367,7 +378,7 @@ def _one_each(
     return values
 
 
-def _intervals(
+def intervals_of(
     values: Float[np.ndarray, " repeat"], confidences: Sequence[float], *, known: bool
 ) -> dict[float, Interval]:
     """Return the middle part of these values, for each confidence; NaN if it is not known."""

@@ -1,6 +1,8 @@
 """Tables of metrics at the end of training."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ from jaxtyping import Float
 from dred.evaluation.statistics import compare
 from dred.metrics import Metric
 from dred.reports.curves import at_the_end
-from dred.reports.kit.table import NOTHING, Cell, Table, Value, plus_minus
+from dred.reports.kit.table import NOTHING, Cell, Table, Value, number, plus_minus
 from dred.reports.material import Material, Method
 from dred.reports.paper import PAPER_COLUMNS, SUITES, Printed, in_print, paper_columns, printed
 from dred.reports.results import end_numbers
@@ -17,8 +19,11 @@ from dred.reports.significance import bold_note
 from dred.reports.tables import levels_of, spread_of
 
 Values = Mapping[str, Float[np.ndarray, "_"]]  # a value for each seed, by method
-Evaluated = Mapping[str, Values]  # by metric
 ABOUT_DRAWS = ("shift_gap", "jsd_distance", "jsd_divergence")  # 0 for uniform draws, by definition
+DATA_HEADER = (
+    *("metric", "method", "seeds", "mean", "deviation", "is_best"),
+    *("source", "error_over_levels", "measured_on", *PAPER_COLUMNS),
+)
 UNIFORM = "Uniform draws from the dataset have no shift by definition and are not compared in it."
 
 
@@ -32,14 +37,22 @@ def has_no_shift(method: Method) -> bool:
     return only_dataset and how.primary.score == "uniform"
 
 
+class Source(NamedTuple):
+    """A metric of all methods, and where it comes from."""
+
+    values: Values
+    name: str = "metrics"  # the runs' own, while they trained
+    words: str = ""  # what it was measured on
+    errors: Values = MappingProxyType({})  # standard errors over levels, as far as they are known
+
+
 class Line(NamedTuple):
     """A metric of all methods, and which of them are best."""
 
     metric: Metric
-    values: Values
+    source: Source
     best: frozenset[str]
     is_tested: bool | None  # None if there is nothing to compare
-    source: str
     paper: Mapping[str, Printed | None]
 
 
@@ -49,31 +62,23 @@ def at_end(
     title: str,
     metrics: Sequence[Metric],
     *,
-    evaluated: Evaluated | None = None,
-    origins: Mapping[str, str] | None = None,
+    sources: Mapping[str, Source] | None = None,
 ) -> Table:
     """Return metrics at the end of training: a row for each that some method has.
 
-    `evaluated` holds each seed's value of metrics that evaluations tell better than the last line
-    of the runs' own metrics does, and `origins` words about where a metric comes from.
+    `sources` are, by metric, where numbers come from that are not just the last line of the runs'
+    own metrics.
     """
     reference = dataset_values(material) if name == "replayed" else {}
-    lines = [line_of(material, metric, evaluated or {}) for metric in metrics]
-    lines = [line for line in lines if any(map(len, line.values.values()))]
+    lines = [line_of(material, metric, sources or {}) for metric in metrics]
+    lines = [line for line in lines if any(map(len, line.source.values.values()))]
     rows: list[tuple[Cell, ...]] = []
     data: list[tuple[Value, ...]] = []
-    for metric, values, best, _, source, paper in lines:
-        label = Cell(metric.row, (origins or {}).get(metric.name, ""))
+    for line in lines:
+        metric = line.metric
         known = [Cell(shown(reference.get(metric.name), metric))] if reference else []
-        cells = (
-            Cell(plus_minus(v, percent=metric.percent), "", m in best, paper=in_print(paper[m]))
-            for m, v in values.items()
-        )
-        rows.append((label, *known, *cells))
-        data += [
-            (metric.name, m, *end_numbers(v), int(m in best), source, *paper_columns(paper[m]))
-            for m, v in values.items()
-        ]
+        rows.append((Cell(metric.row, line.source.words), *known, *cells_of(line)))
+        data += numbers_of(line)
     words = spread_of(material)
     tested = [line.is_tested for line in lines if line.is_tested is not None]
     uniform = UNIFORM if tested and any(map(has_no_shift, material.methods)) else ""
@@ -86,27 +91,58 @@ def at_end(
             *(method.name for method in material.methods),
         ),
         tuple(rows),
-        ("metric", "method", "seeds", "mean", "deviation", "is_best", "source", *PAPER_COLUMNS),
+        DATA_HEADER,
         tuple(data),
         f"{words[:1].upper()}{words[1:]}. {bold_note(tested, word='lowest')}{uniform}".strip(),
     )
 
 
-def line_of(material: Material, metric: Metric, evaluated: Evaluated) -> Line:
+def line_of(material: Material, metric: Metric, sources: Mapping[str, Source]) -> Line:
     """Return a metric of all methods at the end of training."""
-    live = {m.name: at_the_end(m, metric.name) for m in material.methods}
-    values = evaluated.get(metric.name, live)
+    live = Source({m.name: at_the_end(m, metric.name) for m in material.methods})
+    source = sources.get(metric.name, live)
     able = {
-        m.name: values[m.name]
+        m.name: source.values[m.name]
         for m in material.methods
-        if len(values[m.name]) and not (metric.name in ABOUT_DRAWS and has_no_shift(m))
+        if len(source.values[m.name]) and not (metric.name in ABOUT_DRAWS and has_no_shift(m))
     }
     best, is_tested = frozenset[str](), None
     if metric.better and len(able) > 1:
         best, is_tested = compare(able, higher_is_better=metric.better == "higher")
-    source = "evaluation" if metric.name in evaluated else "metrics"
-    paper = {m: printed_at_end(material, metric.name, m) for m in values}
-    return Line(metric, values, best, is_tested, source, paper)
+    paper = {m: printed_at_end(material, metric.name, m) for m in source.values}
+    return Line(metric, source, best, is_tested, paper)
+
+
+def cells_of(line: Line) -> Iterable[Cell]:
+    """Yield what is shown of a metric: a cell for each method."""
+    percent = line.metric.percent
+    for method, values in line.source.values.items():
+        error = error_of(line.source, method)
+        alone = len(values) == 1 and not math.isnan(error)
+        small = f"standard error {number(error, percent=percent)}" if alone else ""
+        main = plus_minus(values, percent=percent)
+        yield Cell(main, small, method in line.best, paper=in_print(line.paper[method]))
+
+
+def numbers_of(line: Line) -> list[tuple[Value, ...]]:
+    """Return a metric with all its digits: a row for each method."""
+    return [
+        (
+            *(line.metric.name, method, *end_numbers(values), int(method in line.best)),
+            *(line.source.name, error_of(line.source, method), line.source.words),
+            *paper_columns(line.paper[method]),
+        )
+        for method, values in line.source.values.items()
+    ]
+
+
+def error_of(source: Source, method: str) -> float:
+    """Return the standard error over levels of a method's mean, whose seeds play the same ones.
+
+    The mean of its seeds' errors: with levels in common, more seeds do not make it smaller.
+    """
+    known = source.errors.get(method, np.empty(0))
+    return float(known.mean()) if len(known) else math.nan
 
 
 def printed_at_end(material: Material, metric: str, method: str) -> Printed | None:

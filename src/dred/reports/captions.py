@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from dred.evaluation.statistics import FEWEST_RUNS
 from dred.reports.extremes import Extreme
 from dred.reports.kit.page import span
 from dred.reports.kit.table import counted, number
@@ -56,6 +57,22 @@ def size_of(material: Material) -> str:
     """Return the size of the training levels, if the task has words for it."""
     describe = material.task.describe_size
     return "" if material.dataset is None or describe is None else describe(material.dataset)
+
+
+def about_dataset(material: Material, shown: int) -> str:
+    """Return what the dataset is, and how much of it is shown."""
+    assert material.dataset is not None
+    count, size = len(material.dataset), size_of(material)
+    what = counted(count, "level") + (f", {size}" if size else "")
+    some = "all of them" if shown == count else f"{shown} of them, evenly over the whole set"
+    return f"The levels that were given to training: {what}. Shown: {some}."
+
+
+def resampled(material: Material) -> str:
+    """Return what intervals in figures are from."""
+    if all(len(method.trainings) >= FEWEST_RUNS for method in material.methods):
+        return "resampled seeds (and levels, where seeds do not differ)"
+    return "resampled seeds and levels where there are two seeds, else from resampled seeds"
 
 
 def has_several_seeds(material: Material) -> bool:

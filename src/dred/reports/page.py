@@ -5,9 +5,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from dred.reports import captions
+from dred.metrics import Section, in_section
+from dred.reports import captions, relations
 from dred.reports.content import Content
 from dred.reports.drawings import ABLATION, layouts_of
 from dred.reports.episodes import MOST_FRAMES
@@ -17,15 +18,19 @@ from dred.reports.kit.pictures import Picture
 from dred.reports.kit.table import counted
 from dred.reports.lineage import Shown, captioned, number_of
 from dred.reports.material import Material, Suite
-from dred.reports.pictures import legend_of
-from dred.reports.results import best_method
+from dred.reports.pictures import legend_of, picture_of
+from dred.reports.results import AGGREGATES, best_method
+from dred.reports.tables import heading as heading_of
 from dred.reports.variants import settings_of
 from dred.runs import Run
+from dred.training.train import spread_over
 
+MOST_OF_DATASET = 18  # levels of the dataset that are shown
 TEMPLATES = Path(__file__).with_name("templates")
 SECTIONS = {
     "story": "In short",
     "overview": "Overview",
+    "dataset": "Dataset",
     "grids": "Settings that were varied",
     "transfer": "Zero-shot transfer",
     "improvement": "Probability of improvement",
@@ -82,6 +87,11 @@ def context_of(content: Content) -> dict[str, Any]:
         "findings": captions.findings(content.results),
         "several": captions.has_several_seeds(material),
         "over_seeds": captions.over_seeds(material),
+        "resampled": captions.resampled(material),
+        "aggregates": [(heading_of(one), one.plain) for one in AGGREGATES if one.headline],
+        "meanings": {section: list(meanings(material, section)) for section in get_args(Section)},
+        "dataset": dataset(material),
+        "relations": related(content),
         "pictured": [suite.name for suite in material.suites if layouts_of(suite)],
         "ablation": ABLATION,
         "legend": legend_of(material.task),
@@ -94,6 +104,39 @@ def context_of(content: Content) -> dict[str, Any]:
             for run in method.runs
         ],
     }
+
+
+def meanings(material: Material, section: Section) -> Iterable[tuple[str, str]]:
+    """Yield what each metric of a section says."""
+    for metric in in_section(section, material.task.features):
+        yield metric.title, metric.plain
+
+
+def dataset(material: Material) -> dict[str, Any] | None:
+    """Return a gallery of the training levels, evenly over all; None if they are not known."""
+    levels = material.dataset
+    if levels is None:
+        return None
+    numbers = spread_over(len(levels), MOST_OF_DATASET)
+    pictures = [
+        Picture(picture_of(levels[i], material.task), f"Level {i}", words_of(levels.structure[i]))
+        for i in numbers.tolist()
+    ]
+    return {"words": captions.about_dataset(material, len(pictures)), "pictures": pictures}
+
+
+def related(content: Content) -> dict[str, str]:
+    """Return what is said of relations: below their figure, or in its place."""
+    both = content.material, content.results
+    return {
+        "caption": relations.caption_of(relations.panels_of(*both)),
+        "without": relations.without_relations(*both),
+    }
+
+
+def words_of(structure: object) -> tuple[str, ...]:
+    """Return what a level is called, if it is called anything."""
+    return (str(structure),) if str(structure) else ()
 
 
 def facts(material: Material) -> list[tuple[str, str, str]]:

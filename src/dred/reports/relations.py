@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dred.metrics import in_section
 from dred.reports.agreement import agreement_over_training, agreement_table
 from dred.reports.at_end import has_no_shift
 from dred.reports.correlations import (
@@ -24,6 +25,7 @@ from dred.reports.correlations import (
     places,
 )
 from dred.reports.curves import read
+from dred.reports.gaps import gaps_after
 from dred.reports.kit.scatter import Dots, ScatterPanel
 from dred.reports.kit.table import NOTHING, Cell, Table, Value, number
 from dred.reports.material import Material, Method, Training
@@ -59,13 +61,20 @@ class Rank(NamedTuple):
 
 
 def shifts_of(material: Material, results: Results) -> list[Shift]:
-    """Return the last measurements of each run that can have a shift."""
+    """Return the measurements of each run that can have a shift, as the table of gaps has them."""
+    after = gaps_after(material, in_section("gaps", {}))
+
+    def measured(method: Method, place: int, metric: str) -> float:
+        if metric in after:
+            return float(after[metric].values[method.name][place])
+        return last(method.trainings[place], metric)
+
     return [
         Shift(
             method.name,
             str(training.seed),
-            last(training, DISTANCE),
-            last(training, GAP),
+            measured(method, place, DISTANCE),
+            measured(method, place, GAP),
             return_on_test(results, method, place),
         )
         for method in material.methods
@@ -164,9 +173,10 @@ def ranks_table(shifts: Sequence[Shift]) -> Table:
         tuple(rows),
         ("method", DISTANCE, TEST, *RANKS, "paper_jsd_rank", "paper_test_rank"),
         tuple(data),
-        "Means over seeds. Equal methods share a rank. Methods that draw the dataset uniformly "
-        "have no shift and are left out, as the paper leaves out U. After “paper”: the rank among "
-        "those of these methods that the paper has, from the means that it prints.",
+        f"{'Means over seeds' if len(shifts) > len(means) else 'One seed of each method'}. Equal "
+        "methods share a rank. Methods that draw the dataset uniformly have no shift and are left "
+        "out, as the paper leaves out U. After “paper”: the rank among those of these methods that "
+        "the paper has, from the means that it prints.",
     )
 
 
@@ -242,7 +252,7 @@ def panels_of(material: Material, results: Results) -> list[ScatterPanel]:
         found = of_ranks(ranks_of(shifts))
         panels.append(ScatterPanel(*labels, tuple(dots), in_words(found), ranks=True))
     points = points_of(shifts, DISTANCE, GAP)
-    if points.name:
+    if len(points.name) > 1:
         paper = points_of(theirs, DISTANCE, GAP)
         dots = [*shift_dots(points), *shift_dots(paper, hollow=True)]
         title = in_words(correlation(points))
@@ -253,6 +263,28 @@ def panels_of(material: Material, results: Results) -> list[ScatterPanel]:
         title = "Agreement of both ranks over training"
         panels.append(ScatterPanel("updates", "Kendall τ-b", (line,), title, joined=True))
     return panels
+
+
+def caption_of(panels: Sequence[ScatterPanel]) -> str:
+    """Return what the panels show, from left to right."""
+    words = {
+        "ranks": "ranks of methods, with a dashed line where both are the same",
+        "joined": "how far the ranks agree over training, by live measurements",
+        "": "a point for each run",
+    }
+    kinds = ["ranks" if one.ranks else "joined" if one.joined else "" for one in panels]
+    told = "; ".join(words[kind] for kind in kinds)
+    there = any(dots.hollow for panel in panels for dots in panel.dots)
+    paper = " Hollow: the means that the paper prints, of its own levels." if there else ""
+    return f"{'Left to right: ' if len(panels) > 1 else ''}{told}.{paper}"
+
+
+def without_relations(material: Material, results: Results) -> str:
+    """Return why there is nothing to relate."""
+    known = points_of(shifts_of(material, results), DISTANCE, GAP)
+    if known.name:
+        return "Only one run has a shift that was measured, so there is nothing to relate it to."
+    return "The shift of these runs was not measured, or is 0 by definition."
 
 
 def rank_dots(ranks: Sequence[Rank], *, hollow: bool = False) -> Iterable[Dots]:

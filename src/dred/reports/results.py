@@ -1,7 +1,8 @@
 """The numbers of a report: aggregates with intervals, comparisons, probabilities of improvement.
 
-One agent plays all levels of a suite, so its luck is shared by them: all intervals are from
-resampling whole runs.
+One agent plays all levels of a suite, so its luck is shared by them: intervals are from resampling
+whole runs. Two runs, or runs that do not differ, tell too little by themselves; then levels are
+resampled as well, and tables say so.
 """
 
 import math
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from dred.evaluation.few_runs import bootstrap_with_levels, improvement_with_levels
 from dred.evaluation.statistics import (
     ENTRIES_AT_ONCE,
     Estimate,
@@ -22,10 +24,11 @@ from dred.evaluation.statistics import (
     deviation,
     interquartile_mean,
     mean,
-    optimality_gap,
     probability_of_improvement,
+    shortfalls,
     solved_rate,
     stratified_bootstrap,
+    tells_of_others,
 )
 from dred.reports.material import Material, Method, Suite
 from dred.reports.scores import Scores
@@ -36,36 +39,67 @@ class Aggregate(NamedTuple):
 
     key: str
     label: str
-    of: Callable[[Scores], Float[np.ndarray, "run level"]]
-    statistic: Callable[[Suite], Statistic | None]  # None if the suite's levels are not known
+    of: Callable[[Scores, Suite], Float[np.ndarray, "run level"] | None]  # None if not known
+    statistic: Statistic
+    plain: str = ""  # what it says, for readers
     percent: bool = False
     higher_is_better: bool = True
     headline: bool = True  # shown, not only written to files
 
 
-def gap_of(suite: Suite) -> Statistic | None:
-    """Return the distance to each level's own optimal return."""
-    return None if suite.optimal is None else partial(optimality_gap, best=suite.optimal)
+def missing(scores: Scores, suite: Suite) -> Float[np.ndarray, "run level"] | None:
+    """Return the distance to each level's own optimal return; None if that is not known."""
+    return None if suite.optimal is None else shortfalls(scores.returned, suite.optimal)
 
 
-def returned(scores: Scores) -> Float[np.ndarray, "run level"]:
+def returned(scores: Scores, _: Suite) -> Float[np.ndarray, "run level"]:
     """Return what most aggregates are about."""
     return scores.returned
 
 
+def solved(scores: Scores, _: Suite) -> Float[np.ndarray, "run level"]:
+    """Return the share of episodes that were solved."""
+    return scores.solved
+
+
 AGGREGATES = (
-    Aggregate("mean_return", "Mean return", returned, lambda _: mean),
-    Aggregate("interquartile_mean", "IQM", returned, lambda _: interquartile_mean),
-    Aggregate("optimality_gap", "Optimality gap", returned, gap_of, higher_is_better=False),
+    Aggregate("mean_return", "Mean return", returned, mean, "What an episode brings on average."),
     Aggregate(
-        "solved_rate", "Solved", lambda scores: scores.solved, lambda _: solved_rate, percent=True
+        "interquartile_mean",
+        "IQM",
+        returned,
+        interquartile_mean,
+        "The mean of the middle half of all episodes: what is usual, whatever the extremes are.",
     ),
-    Aggregate("cvar_10", "CVaR, worst 10 %", returned, lambda _: conditional_value_at_risk),
+    Aggregate(
+        "optimality_gap",
+        "Optimality gap",
+        missing,
+        mean,
+        "What is missing, on average, to the best return that each level allows; 0 is perfect.",
+        higher_is_better=False,
+    ),
+    Aggregate(
+        "solved_rate",
+        "Solved",
+        solved,
+        solved_rate,
+        "How many episodes end well.",
+        percent=True,
+    ),
+    Aggregate(
+        "cvar_10",
+        "CVaR, worst 10 %",
+        returned,
+        conditional_value_at_risk,
+        "The mean return in the tenth of the levels that went worst: how bad it gets. 0 means that "
+        "these were not solved at all.",
+    ),
     Aggregate(
         "cvar_1",
         "CVaR, worst 1 %",
         returned,
-        lambda _: partial(conditional_value_at_risk, share=0.01),
+        partial(conditional_value_at_risk, share=0.01),
         headline=False,
     ),
 )
@@ -96,9 +130,9 @@ def results_of(material: Material, *, seed: int = 0) -> Results:
     """Return every aggregate that is known of every method on every suite."""
     return {
         suite.name: {
-            aggregate.key: compared(material, suite, aggregate, seed=seed)
+            aggregate.key: found
             for aggregate in AGGREGATES
-            if aggregate.statistic(suite) is not None
+            if (found := compared(material, suite, aggregate, seed=seed))
         }
         for suite in material.suites
     }
@@ -107,10 +141,12 @@ def results_of(material: Material, *, seed: int = 0) -> Results:
 def compared(
     material: Material, suite: Suite, aggregate: Aggregate, *, seed: int
 ) -> dict[str, Result]:
-    """Return one aggregate of all methods, and which of them are best."""
-    statistic = aggregate.statistic(suite)
-    assert statistic is not None
-    scores = {m.name: aggregate.of(m.scores[suite.name]) for m in material.methods}
+    """Return one aggregate of all methods, and which of them are best; nothing if not known."""
+    given = {m.name: aggregate.of(m.scores[suite.name], suite) for m in material.methods}
+    scores = {name: matrix for name, matrix in given.items() if matrix is not None}
+    if not scores:
+        return {}
+    statistic = aggregate.statistic
     alone = {name: by_run(statistic, matrix) for name, matrix in scores.items()}
     best, is_tested = compare(alone, higher_is_better=aggregate.higher_is_better)
     return {
@@ -122,11 +158,17 @@ def compared(
 def estimate(
     statistic: Statistic, scores: Float[np.ndarray, "run level"], *, seed: int = 0
 ) -> Estimate:
-    """Return a statistic with intervals from resampled runs, as `summarise` with `whole_runs`."""
-    intervals = stratified_bootstrap(
-        of_drawn_runs(statistic, scores), numbers_of(scores), seed=seed, whole_runs=True
-    )
-    return Estimate(float(statistic(scores)), deviation(by_run(statistic, scores)), intervals)
+    """Return a statistic with intervals from resampled runs, as `summarise` with `whole_runs`.
+
+    From resampled runs and levels if there are two runs, or if they do not differ.
+    """
+    alone = by_run(statistic, scores)
+    if tells_of_others(alone):
+        drawn = of_drawn_runs(statistic, scores)
+        intervals = stratified_bootstrap(drawn, numbers_of(scores), seed=seed, whole_runs=True)
+    else:
+        intervals = bootstrap_with_levels(statistic, scores, seed=seed)
+    return Estimate(float(statistic(scores)), deviation(alone), intervals)
 
 
 def of_drawn_runs(statistic: Statistic, scores: Float[np.ndarray, "run level"]) -> Statistic:
@@ -167,7 +209,11 @@ def end_numbers(runs: Float[np.ndarray, " run"]) -> tuple[int, float, float]:
 def improvement(
     x: Float[np.ndarray, "run level"], y: Float[np.ndarray, "other_run level"], *, seed: int = 0
 ) -> Estimate:
-    """Return P(X > Y) with intervals from resampled runs of both."""
+    """Return P(X > Y) with intervals from resampled runs of both; and levels, if runs are few."""
+    value = float(probability_of_improvement(x, y))
+    if not all(tells_of_others(by_run(mean, matrix)) for matrix in (x, y)):
+        intervals = improvement_with_levels(x, y, seed=seed)
+        return Estimate(value, float("nan"), intervals)
     shape = (len(x), len(y), 1, x.shape[1])
     wins = probability_of_improvement(  # of each run of X over each run of Y
         np.broadcast_to(x[:, None, None, :], shape), np.broadcast_to(y[None, :, None, :], shape)
@@ -181,7 +227,7 @@ def improvement(
     intervals = stratified_bootstrap(
         of_stacks, numbers_of(x), numbers_of(y), seed=seed, whole_runs=True
     )
-    return Estimate(float(wins.mean()), float("nan"), intervals)
+    return Estimate(value, float("nan"), intervals)
 
 
 def improvements_of(material: Material, *, seed: int = 0) -> list[Improvement]:

@@ -1,8 +1,9 @@
 """The tables of a report: aggregates, probabilities of improvement, runs."""
 
+import math
 from collections.abc import Iterable, Mapping
 
-from dred.evaluation.statistics import Estimate
+from dred.evaluation.statistics import FEWEST_RUNS, Estimate
 from dred.reports.kit.table import NOTHING, Cell, Table, Value, between, counted, number, plus_minus
 from dred.reports.material import Material
 from dred.reports.paper import (
@@ -23,14 +24,28 @@ from dred.reports.results import (
 )
 from dred.reports.significance import bold_note
 
+CVAR = (
+    "CVaR picks the worst levels by how these same episodes went, bad luck included: expect other "
+    "episodes in the same levels to go a little better than it says."
+)
+FEW_SEEDS = (
+    "Two seeds are too few to tell by themselves how others would differ, so seeds and levels are "
+    "resampled; with three or more, seeds alone."
+)
 NUMBERS = ("value", "deviation", "low_95", "high_95", "low_99", "high_99", "is_best")
 
 
-def intervals_note(material: Material) -> str:
+def intervals_note(material: Material, estimates: Iterable[Estimate]) -> str:
     """Return what the small print is, or why there is none."""
-    if all(len(method.trainings) == 1 for method in material.methods):
+    seeds = [len(method.trainings) for method in material.methods]
+    if max(seeds) == 1:
         return "One seed of each, so without intervals. "
-    return "Small print: 95 % interval from resampled runs. "
+    if all(math.isnan(one.intervals[0.95].low) for one in estimates):
+        return "Resampled seeds and levels all give the same, so without intervals. "
+    if min(count for count in seeds if count > 1) >= FEWEST_RUNS:
+        few = "; where these do not differ, from resampled seeds and levels"
+        return f"Small print: 95 % interval from resampled seeds{few}. "
+    return f"Small print: 95 % interval. {FEW_SEEDS} "
 
 
 def summary(material: Material, results: Results, suite: str) -> Table:
@@ -58,6 +73,7 @@ def summary(material: Material, results: Results, suite: str) -> Table:
             )
             for one, result in zip(known, mine, strict=True)
         ]
+    estimates = [one.estimate for each in results[suite].values() for one in each.values()]
     return Table(
         f"summary-{suite}",
         f"Suite {suite}",
@@ -65,9 +81,8 @@ def summary(material: Material, results: Results, suite: str) -> Table:
         tuple(rows),
         ("method", "seeds", "levels", "aggregate", *NUMBERS, *PAPER_COLUMNS),
         tuple(data),
-        f"{intervals_note(material)}{bold_note(tested_in(results[suite].values()))}CVaR is judged "
-        "by the episodes that chose its levels, so chance makes it too low, and its interval even "
-        f"more so. {paper_note(levels_of(material))}",
+        f"{intervals_note(material, estimates)}{bold_note(tested_in(results[suite].values()))}"
+        f"{CVAR} {paper_note(levels_of(material))}".strip(),
     )
 
 
@@ -165,8 +180,8 @@ def improvement(material: Material, pairs: Iterable[Improvement], suite: str) ->
         rows,
         ("method", "other", "probability", "low_95", "high_95", "low_99", "high_99"),
         data,
-        "By return; ties count half. Small print: 95 % interval from resampled runs. An interval "
-        "above 0.5 means that the row is better.",
+        f"By return; ties count half. {intervals_note(material, found.values())}It says how often "
+        "the row gets more, not how much more: whether mean returns differ is tested with these.",
     )
 
 

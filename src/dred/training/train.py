@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from dred import checkpoint
 from dred.config import TrainConfig
@@ -420,8 +420,12 @@ def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None
 
 def spread(levels: LevelSet, most: int) -> LevelSet:
     """At most so many levels, evenly over the whole set."""
-    count = min(most, len(levels))
-    return levels[np.linspace(0, len(levels) - 1, count).round().astype(int)]
+    return levels[spread_over(len(levels), most)]
+
+
+def spread_over(count: int, most: int) -> Int[np.ndarray, " chosen"]:
+    """The numbers of at most so many of `count` levels, evenly over all of them."""
+    return np.linspace(0, count - 1, min(most, count)).round().astype(int)
 
 
 def passes(before: int, after: int, every: int) -> bool:
