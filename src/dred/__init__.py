@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dred.task import Generator as Generator
     from dred.task import Task as Task
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # the only place that says it
 
 _SUBPACKAGES = ("envs", "generators", "levels", "replay", "runs", "tasks")
 _NAMES = {

@@ -3,7 +3,6 @@
 import csv
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from dred.config import ScheduleConfig
 from dred.errors import ConfigError
 from dred.presets import METHODS, train_config
 from dred.settings import names_in, varied
+from dred.studies.find import SHIPPED
 from dred.studies.grid import as_words, folder_part, from_words, variants, with_variant
 from dred.studies.jobs import MEASURED, runs_of
 from dred.studies.study import read_study
@@ -19,7 +19,6 @@ from tests.studies.test_study import folder, study_of
 
 assert folder is not None  # a fixture that tests below ask for by name
 
-SHIPPED = Path(__file__).parents[2] / "studies"
 ENDS, STARTS, TEMPERATURES = (0.25, 0.5, 1.0), (0.0, 0.5), (0.1, 0.5, 1.0, 2.0)
 TINY = """
 methods = ["plr"]

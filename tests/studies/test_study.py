@@ -273,8 +273,7 @@ class Folder:
 
 
 def test_the_study_of_the_paper_uses_its_generator_and_a_second_one_the_better():
-    studies = Path(__file__).parents[2] / "studies"
-    paper, better = (read_study(studies / f"{name}.toml") for name in STUDIES_OF_THE_PAPER)
+    paper, better = (read_study(Path(name)) for name in STUDIES_OF_THE_PAPER)
     for study, preset in ((paper, "paper"), (better, "default")):
         assert study.needs_generator
         (fit,) = (job for job in preparations(study) if isinstance(job, FitGenerator))
@@ -287,6 +286,27 @@ def test_the_study_of_the_paper_uses_its_generator_and_a_second_one_the_better()
     assert same == paper.config  # they differ in nothing else
     unneeded = [name for name in paper.config.methods if name not in better.config.methods]
     assert not any(needs_fitted(METHODS[name], paper.task) for name in unneeded)
+
+
+@pytest.mark.parametrize("said", ["smoke", "studies/smoke.toml"])
+def test_a_study_that_comes_with_dred_is_found_by_its_name_and_fills_a_folder_here(
+    said, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    study = read_study(Path(said))
+    assert study.path == Path("studies/smoke")
+    assert study.config.preset == "smoke"
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ConfigError, match=r"(?s)'smok'.*Did you mean 'smoke'.*laptop"):
+        read_study(Path("smok"))
+
+
+def test_a_file_of_ones_own_comes_before_a_study_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "smoke.toml").write_text('methods = ["plr"]')
+    assert list(read_study(Path("studies/smoke.toml")).methods) == ["plr"]
+    assert len(read_study(Path("smoke")).methods) > 1
 
 
 def test_levels_of_a_study_are_made_from_a_file_beside_it_and_as_many_as_it_asks_for(tmp_path):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dred.studies.jobs import Job, RunJob
     from dred.studies.study import Study
 
-File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY.toml")]
+File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")]
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class RunStudy:
     With a [search] in the file, all runs train a little, and only the best of them go on.
 
     For example:
-      dred study run studies/laptop.toml
-      dred study run studies/laptop.toml --workers 1
-      dred study run studies/paper.toml --on ray --cpus 2
+      dred study run laptop
+      dred study run laptop --workers 1
+      dred study run paper --on ray --cpus 2
     """
 
     file: File
-    """The study."""
+    """The study: a TOML file, or the name of one that comes with dred, as laptop or smoke."""
     on: Literal["local", "ray"] = "local"
     """Here, or on a Ray cluster that shares the study's folder."""
     workers: int = 0
@@ -114,12 +114,12 @@ class StudyStatus:
     """Show how far a study is.
 
     For example:
-      dred study status studies/laptop.toml
-      dred study status studies/laptop.toml --watch
+      dred study status laptop
+      dred study status laptop --watch
     """
 
     file: File
-    """The study."""
+    """The study: a TOML file, or the name of one that comes with dred, as laptop or smoke."""
     watch: bool = False
     """Keep showing, until it is finished or you press Ctrl-C."""
     plugins: Plugins = ()
@@ -149,11 +149,11 @@ class StudyReport:
     """Make the report of a study from the runs that are finished.
 
     For example:
-      dred study report studies/laptop.toml
+      dred study report laptop
     """
 
     file: File
-    """The study."""
+    """The study: a TOML file, or the name of one that comes with dred, as laptop or smoke."""
     plugins: Plugins = ()
     """Files that register what the study names, besides those that it names itself."""
     seed: int = 0

@@ -30,6 +30,7 @@ from dred.settings import read_settings
 from dred.settings import read_table as read_table
 from dred.settings_text import as_toml
 from dred.studies.config import StudyConfig
+from dred.studies.find import find_study
 from dred.studies.grid import Variant, as_file_name, flat, variants, with_variant
 from dred.studies.rungs import check_search
 from dred.task import Task
@@ -145,10 +146,12 @@ def check_is_file(file: Path) -> None:
 def read_study(file: Path, *, plugins: Sequence[Path] = ()) -> Study:
     """The study that a TOML file describes; its folder is beside the file unless it says where.
 
-    Its jobs load these plug-ins, too.
+    The name of a study that comes with dred will do (`find_study`). Its jobs load these plug-ins,
+    too.
     """
     check_is_file(file)
-    config = read_settings(StudyConfig, read_table(file), where=str(file))
+    source, file = find_study(file)
+    config = read_settings(StudyConfig, read_table(source), where=str(file))
     files = [*config.plugins, *(str(path.resolve()) for path in plugins)]
     config = replace(
         config,
