@@ -1,8 +1,8 @@
 """Charts of intervals and of curves, readable on light and on dark pages."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -14,6 +14,7 @@ from dred.evaluation.statistics import Interval
 from dred.reports.kit.figures import INK, REPORT_STYLE, grid_of, room
 from dred.reports.kit.looks import Looks
 
+PanelT = TypeVar("PanelT")
 EXAMPLE = 1.1  # inches of an example picture, with the room round it
 USUAL_NAME = 16  # letters in a name for which there is room
 LETTER, LEGEND_LINE = 0.085, 0.2  # inches
@@ -160,6 +161,24 @@ def draw_lines(
             handles = {**line_panel(axis, panel, looks), **handles}
             if place >= len(panels) - min(columns, len(panels)):
                 axis.set_xlabel(across)
+        legend(figure, handles, looks, columns)
+    return figure
+
+
+def draw_panels(
+    panels: Sequence[PanelT],
+    draw: Callable[[Any, PanelT, Looks], Mapping[str, Any]],
+    looks: Looks,
+    *,
+    columns: int,
+    size: tuple[float, float],
+) -> Figure:
+    """Draw each panel on an axis of its own, so many inches large, and one legend for all."""
+    handles: dict[str, Any] = {}
+    with rc_context(REPORT_STYLE):
+        figure, axes = grid_of(len(panels), columns, size)
+        for axis, panel in zip(axes, panels, strict=True):
+            handles |= draw(axis, panel, looks)
         legend(figure, handles, looks, columns)
     return figure
 

@@ -5,12 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from dred.reports.kit.chart import legend, per_cent, within
-from dred.reports.kit.figures import REPORT_STYLE, grid_of
+from dred.reports.kit.chart import draw_panels, per_cent, within
 from dred.reports.kit.looks import Looks
 
 WIDE = 8.0  # how many times the least value the most must be for a logarithmic axis
@@ -35,13 +33,7 @@ class ResponsePanel(NamedTuple):
 
 def draw_responses(panels: Sequence[ResponsePanel], looks: Looks, *, columns: int) -> Figure:
     """Draw a line through the means, and a dot for each run, with one legend for all panels."""
-    handles: dict[str, Any] = {}
-    with rc_context(REPORT_STYLE):
-        figure, axes = grid_of(len(panels), columns, (4.1, 2.9))
-        for axis, panel in zip(axes, panels, strict=True):
-            handles |= response_panel(axis, panel, looks)
-        legend(figure, handles, looks, columns)
-    return figure
+    return draw_panels(panels, response_panel, looks, columns=columns, size=(4.1, 2.9))
 
 
 def response_panel(axis: Any, panel: ResponsePanel, looks: Looks) -> dict[str, Any]:  # noqa: ANN401

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxtyping import Float
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy import ndarray
 
-from dred.reports.kit.chart import legend, thousands
-from dred.reports.kit.figures import INK, REPORT_STYLE, grid_of
+from dred.reports.kit.chart import draw_panels, thousands
+from dred.reports.kit.figures import INK
 from dred.reports.kit.looks import Looks
 
 
@@ -36,13 +35,7 @@ class ScatterPanel(NamedTuple):
 
 def draw_scatter(panels: Sequence[ScatterPanel], looks: Looks, *, columns: int) -> Figure:
     """Draw panels side by side, and one legend for all of them."""
-    handles: dict[str, Any] = {}
-    with rc_context(REPORT_STYLE):
-        figure, axes = grid_of(len(panels), columns, (4.6, 3.5))
-        for axis, panel in zip(axes, panels, strict=True):
-            handles |= scatter_panel(axis, panel, looks)
-        legend(figure, handles, looks, columns)
-    return figure
+    return draw_panels(panels, scatter_panel, looks, columns=columns, size=(4.6, 3.5))
 
 
 def scatter_panel(axis: Any, panel: ScatterPanel, looks: Looks) -> dict[str, Any]:  # noqa: ANN401
