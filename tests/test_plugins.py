@@ -56,6 +56,7 @@ def folder(tmp_path):
 def train(folder, *more):
     words = ["train", "mirrored", "--levels", folder / "train.npz", "--out", folder / "x"]
     main([*map(str, words), *SMALL, *map(str, more)])
+    open_run(folder / "x").note(status="interrupted")  # so that there seems to be more to do
 
 
 def as_in_a_new_process(folder):
@@ -87,7 +88,7 @@ def test_a_plug_in_that_has_changed_is_refused_unless_it_is_named(folder):
         main(["resume", str(folder / "x"), "--debug"])
     (folder / "elsewhere").mkdir()
     (folder / "mine.py").rename(folder / "elsewhere" / "mine.py")
-    with pytest.raises(ConfigError, match="no such file"):
+    with pytest.raises(ConfigError, match="not there any more"):
         main(["resume", str(folder / "x"), "--debug"])
     main(["resume", str(folder / "x"), "--plugin", str(folder / "elsewhere" / "mine.py")])
 
