@@ -1,7 +1,8 @@
 # Two commands are enough on a fresh machine with Python 3.11+, make and a C compiler:
 #   make demo    trains twins, one on levels and one also on new ones like them, and writes demo/report.html
 #   make test    runs the tests
-# Both set everything up in .venv first.
+# Both set everything up in .venv first. `make test-quick` is for the inner loop; `make test-long` has
+# the long statistics and the runs that are killed and go on, which `make test` leaves out.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +10,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # They ask for NumPy 1, but work with NumPy 2: hence installed without what they ask for.
 PROCGEN := "procgen2==0.10.7" "gym3==0.3.3" "gym==0.26.2"
 
-.PHONY: setup demo test lint format clean
+# What needs no training: rules of replay, statistics, levels, settings, files, imports.
+QUICK := tests/replay tests/evaluation tests/tasks/gridworld/levels tests/test_architecture.py \
+	tests/test_files.py tests/test_metrics.py tests/test_package.py tests/test_presets.py
+
+.PHONY: setup demo test test-quick test-long lint format clean
 
 setup: .venv/.ready
 
@@ -25,7 +30,13 @@ demo: setup
 	$(BIN)/dred demo
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not long"
+
+test-quick: setup
+	$(BIN)/python -m pytest -m "not long" $(QUICK)
+
+test-long: setup
+	$(BIN)/python -m pytest -m long
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -1,8 +1,17 @@
 """Settings for all tests: every call in dred is checked for types and shapes while tests run."""
 
+import ctypes
+import gc
 import os
 import tempfile
 from pathlib import Path
+
+# Compiled programs are shared by all tests, workers and commands of this machine's test runs, and
+# kept for the next one. JAX reads these when it is imported.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "dred-tests-jax")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 import jax
 import pytest
@@ -10,12 +19,6 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 import dred
-
-# Compiled programs are shared by all tests, workers and commands of this machine's test runs.
-os.environ.setdefault(
-    "JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "dred-tests-jax")
-)
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # Two devices, so that agents can be spread over them; what asks for one gets one.
 jax.config.update("jax_num_cpu_devices", 2)
@@ -38,16 +41,33 @@ settings.register_profile(
 )
 settings.load_profile("dred")
 
-MAPS = Path("/proc/self/maps")
+MEMORY, MAPS = Path("/proc/self/statm"), Path("/proc/self/maps")
+MUCH_MEMORY = 1.2e9  # bytes, for a process between two tests
 MOST_MAPS = 20_000  # Linux allows a process 65 530 pieces of memory; each program takes some
+
+
+def used_memory():
+    """Bytes of this process that are in memory."""
+    return int(MEMORY.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def return_memory():
+    """Give back what was freed: the C library keeps most of what compilers took."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture(autouse=True)
 def forget_programs():
-    """Let compiled programs go before there are too many for one process."""
+    """Let memory go, and compiled programs before there are too many for one process."""
     yield
-    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+    if not MAPS.exists():
+        return
+    if used_memory() > MUCH_MEMORY:
+        return_memory()
+    if used_memory() > MUCH_MEMORY or MAPS.read_bytes().count(b"\n") > MOST_MAPS:
         jax.clear_caches()
+        return_memory()
 
 
 @pytest.fixture(autouse=True)

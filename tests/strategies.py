@@ -22,6 +22,13 @@ def levels(draw, max_side: int = 9, sizes: tuple[tuple[int, int], ...] = ()) -> 
     return make_level(tiles, goal, start, draw(st.integers(-1, 3)))
 
 
+def lists_of_sizes(elements, *sizes: int):
+    """Lists of a few sizes, as a JAX program is compiled for each."""
+    return st.sampled_from(sizes).flatmap(
+        lambda size: st.lists(elements, min_size=size, max_size=size)
+    )
+
+
 def floors(max_side: int = 9):
     """Any layout, as a mask of its floor."""
     sides = st.integers(2, max_side)

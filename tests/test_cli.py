@@ -172,6 +172,7 @@ def test_import_reports_what_it_took_and_what_it_dropped(tmp_path, capsys):
     assert not (tmp_path / "y.npz").exists()
 
 
+@pytest.mark.long
 def test_demo_compares_twins_and_opens_with_what_was_learned(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     main(["demo", "--preset", "smoke"])
@@ -289,6 +290,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.long
 def test_stopped_in_the_middle_it_leaves_no_half_file_and_continues(tmp_path, how):
     command = ("levels", "make", "cave-escape-train", "--count", "12000", "--out")
     assert run(*command, tmp_path / "whole.npz").returncode == 0

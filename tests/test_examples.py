@@ -47,6 +47,7 @@ def test_an_own_generator_makes_levels(monkeypatch, capsys):
     assert int(said.split(" of ")[0].split()[-1]) > 0
 
 
+@pytest.mark.long
 def test_a_sweep_ends_in_a_plot(monkeypatch, tmp_path):
     run_example("sweep.py", monkeypatch, "smoke")
     assert (tmp_path / "sweep.png").stat().st_size > 1000
@@ -58,6 +59,7 @@ def test_the_sweep_as_a_study_is_three_values_and_two_seeds():
     assert tomllib.loads((EXAMPLES / "sweep.toml").read_text())["methods"] == ["plr"]
 
 
+@pytest.mark.long
 def test_replay_from_any_trainer_makes_the_worst_level_better(monkeypatch, capsys):
     run_example("replay_from_any_trainer.py", monkeypatch)
     said = capsys.readouterr().out

@@ -41,6 +41,7 @@ def test_the_page_is_the_file_that_is_tested():
     assert len(text.splitlines()) <= 100
 
 
+@pytest.mark.long
 def test_killed_and_resumed_a_run_of_an_own_task_ends_bit_for_bit_the_same(files, tmp_path):
     main(list(map(str, words(files, tmp_path / "whole"))))
     path = tmp_path / "killed"

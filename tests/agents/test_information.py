@@ -81,6 +81,7 @@ def gaussians(spread, key):
     return sets, float(np.log(GAUSSIAN_LEVELS) + log_p.mean()), error
 
 
+@pytest.mark.long
 def test_the_probe_measures_known_information_of_gaussians():
     config = ProbeConfig(epochs=1)
     measure = jax.jit(

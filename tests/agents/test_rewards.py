@@ -14,7 +14,7 @@ def random_steps(seed, length, envs):
     return reward, random.random((length, envs)) < 0.2
 
 
-@given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 5))
+@given(st.integers(0, 10_000), st.sampled_from([1, 2, 12]), st.sampled_from([1, 4]))
 def test_rewards_are_divided_by_the_spread_of_all_discounted_sums_so_far(seed, length, envs):
     reward, ended = random_steps(seed, length, envs)
     running = np.zeros(envs)
@@ -35,7 +35,7 @@ def test_rewards_are_divided_by_the_spread_of_all_discounted_sums_so_far(seed, l
     np.testing.assert_allclose(after.running, running, rtol=1e-4, atol=1e-4)
 
 
-@given(st.integers(0, 10_000), st.integers(2, 12))
+@given(st.integers(0, 10_000), st.sampled_from([2, 3, 12]))
 def test_two_halves_are_scaled_like_the_whole(seed, length):
     reward, ended = random_steps(seed, length, 3)
     reward, ended, half = jnp.asarray(reward, "float32"), jnp.asarray(ended), length // 2

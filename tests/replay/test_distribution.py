@@ -26,6 +26,7 @@ from dred.replay.distribution import (
     scaled_down,
     scheduled,
 )
+from tests.strategies import lists_of_sizes
 
 PLR = MethodConfig("plr")
 JUST_SCORE = dataclasses.replace(PLR, staleness=0.0)
@@ -106,7 +107,7 @@ def test_equal_scores_have_equal_probability_wherever_they_are():
 
 
 @given(
-    st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]), min_size=1, max_size=30),
+    lists_of_sizes(st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]), 1, 2, 7, 30),
     st.sampled_from([0.1, 0.3, 1.0, 5.0]),
     st.randoms(),
 )
@@ -118,7 +119,7 @@ def test_rank_weights_agree_with_a_slow_oracle(scores, temperature, random):
 
 
 @given(
-    scores=st.lists(st.floats(-5, 5, width=32), min_size=0, max_size=12),
+    scores=lists_of_sizes(st.floats(-5, 5, width=32), 0, 1, 5, 12),
     dataset=st.integers(0, 12),
     unscored=st.integers(0, 12),
     transform=st.sampled_from(["rank", "power", "proportional"]),
@@ -296,10 +297,10 @@ def oracle_cap(chances, most):
             shares[i] = most if i in capped_ones else chances[i] * left / total
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.floats(0.01, 1.0))
+@given(lists_of_sizes(st.integers(0, 40), 1, 2, 5, 12), st.floats(0.01, 1.0))
 def test_no_level_takes_more_than_the_largest_share(weights, most):
     if not any(weights):
-        weights = [1, *weights]
+        weights = [1, *weights[1:]]
     chances = np.array(weights, float) / sum(weights)
     found = np.asarray(capped(jnp.asarray(chances, jnp.float32), most))
     np.testing.assert_allclose(found, oracle_cap(chances, most), atol=2e-5)

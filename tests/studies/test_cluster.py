@@ -30,6 +30,7 @@ def cluster():
     cluster.shutdown()
 
 
+@pytest.mark.long
 def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     cluster, nodes = cluster
     file = study_of(folder, "rayed", TINY)

@@ -91,6 +91,7 @@ def is_free(folder):
         return False
 
 
+@pytest.mark.long
 def test_a_study_that_is_killed_ends_with_the_same_numbers_and_repeats_nothing(folder, whole):
     file = study_of(folder, "killed")
     study = read_study(file)

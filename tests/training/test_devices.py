@@ -60,6 +60,7 @@ def test_two_devices_give_the_same_numbers_as_one_but_for_rounding(method):
             np.testing.assert_array_equal(mine, other, err_msg=name)
 
 
+@pytest.mark.long
 def test_a_run_on_two_devices_continues_bit_for_bit_after_it_was_killed(tmp_path):
     LEVELS.save(tmp_path / "train.npz")
     whole, killed = tmp_path / "whole", tmp_path / "killed"

@@ -304,6 +304,7 @@ class Lights(PretendSlots):
         return self.shine(np.asarray(actions) == np.where(self.bright, FOR_BRIGHT, FOR_DARK))
 
 
+@pytest.mark.long
 def test_an_agent_learns_which_action_an_image_asks_for():
     laptop = PROCGEN_BUDGETS["laptop"]
     small = replace(laptop.ppo, num_envs=16, num_steps=16)

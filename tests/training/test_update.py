@@ -56,7 +56,7 @@ def test_every_level_of_the_dataset_is_scored_before_the_first_replay():
 def test_a_replayed_level_is_followed_by_another_draw_never_by_a_random_level():
     # minimax #6: after the first episode agents went on in levels that were in no buffer.
     setup, state = begin("plr", staleness=0.0)
-    warm = score_dataset(state, setup=setup, key=KEY)
+    warm = jax.jit(lambda state: score_dataset(state, setup=setup, key=KEY))(state)
     supported = {3, 5}
     scored = jnp.isin(jnp.arange(12), jnp.array(sorted(supported)))
     buffer = replace_leaf(warm.buffer, is_scored=scored)
@@ -157,14 +157,14 @@ def test_new_levels_fill_the_buffer_before_the_first_replay_and_nothing_is_learn
 
 def test_replay_happens_about_as_often_as_the_method_says():
     setup, state = begin("rplr", capacity=12, admit="all")
-    full = explore(state, context=GIVEN, setup=setup, key=KEY)
+    full = jax.jit(lambda state: explore(state, context=GIVEN, setup=setup, key=KEY))(state)
     full = replace(full, buffer=replace_leaf(full.buffer, number=jnp.arange(12)))
-    step = jax.jit(
-        lambda key: (
-            explore(full, context=GIVEN, setup=setup, key=key).buffer.num_refused
-            + explore(full, context=GIVEN, setup=setup, key=key).buffer.num_admitted
-        )
-    )
+
+    @jax.jit
+    def step(key):
+        buffer = explore(full, context=GIVEN, setup=setup, key=key).buffer
+        return buffer.num_refused + buffer.num_admitted
+
     before = int(full.buffer.num_refused + full.buffer.num_admitted)
     rounds = [(int(step(jax.random.key(seed))) - before) // 6 for seed in range(60)]
     assert np.mean([count == 0 for count in rounds]) == pytest.approx(0.5, abs=0.2)

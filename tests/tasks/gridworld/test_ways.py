@@ -120,6 +120,7 @@ def agents():
     return {"overfitted": train(several), "augmented": train(many)}
 
 
+@pytest.mark.long
 def test_toy_levels_an_overfitted_agent_fails_on_d_where_it_should(agents):
     ways = agents["overfitted"]
     assert (ways.solved[:3] > 0.9).all()
@@ -128,6 +129,7 @@ def test_toy_levels_an_overfitted_agent_fails_on_d_where_it_should(agents):
     assert ways.solved[3] < 0.1
 
 
+@pytest.mark.long
 def test_toy_levels_an_agent_trained_on_augmented_levels_does_not(agents):
     ways = agents["augmented"]
     assert (ways.solved[1:] > 0.9).all()
@@ -136,6 +138,7 @@ def test_toy_levels_an_agent_trained_on_augmented_levels_does_not(agents):
     assert ways.taken[3, 0] > 0.9 * ways.taken[3].sum()  # and in (d)
 
 
+@pytest.mark.long
 def test_toy_levels_information_about_the_level_says_so(agents):
     assert agents["overfitted"].information > 0.9 * LN3  # it knows which level it is in
     assert agents["augmented"].information == pytest.approx(0.637, abs=0.1)  # left or right

@@ -50,6 +50,7 @@ def test_a_run_is_trained_and_measured(whole):
     assert np.isfinite([outcome.train, outcome.test, outcome.information]).all()
 
 
+@pytest.mark.long
 def test_a_killed_run_continues_exactly(whole, tmp_path):
     path = tmp_path / "killed"
     stopped_after("update-00000002.npz", signal.SIGKILL, [*WORDS, path])
