@@ -6,6 +6,7 @@ on another one, from its last checkpoint.
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from dred.errors import ConfigError
@@ -123,22 +124,20 @@ def outcome(ray: Any, reference: Any) -> str | None:  # noqa: ANN401  (Ray has n
 def import_ray() -> Any:  # noqa: ANN401  (a module)
     """Ray, or what to do to have it."""
     try:
-        import ray  # pyright: ignore[reportMissingImports]
+        return import_module("ray")
     except ModuleNotFoundError:
         raise ConfigError(
             f"--on ray needs Ray. Install it with: {how_to_install('ray')}. Then start it on each "
             "node (`ray start --head` on the first), or leave --on ray out to run here."
         ) from None
-    return ray
 
 
 def import_tune() -> Any:  # noqa: ANN401  (a module)
     """Ray Tune, or what to do to have it."""
     try:
-        from ray import tune  # pyright: ignore[reportMissingImports]
+        return import_module("ray.tune")
     except ImportError as error:
         raise ConfigError(
             f"A search on Ray needs Ray Tune, which cannot be imported: {error}. Install it with: "
-            "pip install 'dred[ray]'"
+            f"{how_to_install('ray')}"
         ) from None
-    return tune
