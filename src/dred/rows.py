@@ -20,7 +20,7 @@ class Rows(list[dict[str, Any]]):
     def to_pandas(self) -> Any:  # noqa: ANN401  (a DataFrame; pandas need not be installed)
         """Return the rows as a pandas frame."""
         try:
-            import pandas  # pyright: ignore[reportMissingImports]
+            import pandas
         except ModuleNotFoundError:
             raise DredError(
                 "to_pandas() needs the package 'pandas', which is not installed. Install it with: "
