@@ -19,7 +19,7 @@ from dred.evaluation.statistics import (
     probability_of_improvement,
 )
 
-REPEATS = 2_000  # fewer than of runs alone: here nothing can be computed once for all
+REPEATS = 1_000  # fewer than of runs alone: here nothing can be computed once for all
 
 
 def bootstrap_with_levels(
@@ -36,6 +36,8 @@ def bootstrap_with_levels(
     themselves. NaN for one run, and where all resamples give the same.
     """
     check(scores)
+    if len(scores) == 1 or scores.min() == scores.max():
+        return intervals_of(np.empty(0), confidences, known=False)
     generator = np.random.default_rng([seed, 0])
     num_runs, num_levels = scores.shape
     at_once = max(1, ENTRIES_AT_ONCE // scores.size)
