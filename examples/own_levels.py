@@ -29,4 +29,4 @@ train, held_out = dred.levels.from_levels(solvable).split(0.8)
 print(dred.levels.to_text(train[0]))
 
 run = dred.train("plr", levels=train, held_out=held_out, out="runs/own", preset=preset)
-print(dred.evaluate(run, suites={"own": train, "own, held out": held_out}))
+print(dred.evaluate(run, suites={"own": train, "own held out": held_out}))

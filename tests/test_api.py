@@ -56,7 +56,7 @@ def test_a_generator_is_fitted_used_and_not_fitted_again(levels, tmp_path, monke
         dred.fit(levels, out=out, set={"epochs": 2})
     monkeypatch.setattr("dred.api.train_shown", lambda run: None)
     run = dred.train("vae-dred", levels=levels, generator=generator, out=tmp_path / "x")
-    assert run.record.generator.path == str(out.resolve())
+    assert run.record.generator.path == "given/generator"  # a copy, which moves with the run
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ class Bar:
 def test_training_from_python_advances_a_bar(levels, tmp_path, monkeypatch):
     told = []
 
-    def train_run(run, *, begun, tell, until):
+    def train_run(run, *, begun, tell, until, at_once):
         begun(0, 12)
         tell(shown.Progress(6, 0.5, 100.0, 0.25))
 

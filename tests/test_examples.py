@@ -69,7 +69,7 @@ def test_replay_from_any_trainer_makes_the_worst_level_better(monkeypatch, capsy
 
 def test_levels_of_ones_own_are_drawn_and_trained_on(monkeypatch, capsys):
     run_example("own_levels.py", monkeypatch, "smoke")
-    assert "own, held out" in capsys.readouterr().out
+    assert "own held out" in capsys.readouterr().out
 
 
 def test_a_policy_acts_in_loops_of_ones_own(monkeypatch, capsys):

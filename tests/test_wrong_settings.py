@@ -77,7 +77,7 @@ def nothing_compiled(monkeypatch):
         (["plr", "--config", "missing.toml"], "There is no file missing.toml"),
         (["plr", "--plugin", "missing.py"], "missing.py cannot be read"),
         (["plr", "--seeds", "1", "1"], "names a seed twice"),
-        (["plr", "--updates", "0"], "num_updates (=0) must be at least 1"),
+        (["plr", "--updates", "0"], "--updates (=0) must be at least 1"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -188,7 +188,9 @@ def test_build_6_a_report_of_procgen_has_them_too(tmp_path):
 def test_build_6_one_strategy_run_in_two_ways_has_two_columns(tmp_path):
     small, large = (train_config("mi", one, PROCGEN_BUDGETS) for one in ("laptop", "paper"))
     uniform = train_config("uniform", "paper", PROCGEN_BUDGETS)
-    levels = {"train": {"path": "0-199", "digest": default_levels()["train"].digest}}
+    train = default_levels()["train"]
+    train.save(tmp_path / "levels.npz")
+    levels = {"train": {"path": str(tmp_path / "levels.npz"), "digest": train.digest}}
     told = {"task": "procgen/maze", "levels": levels, "command": []}
     runs = [
         create_run(tmp_path / str(place), config=config, seeds=(place,), **told)

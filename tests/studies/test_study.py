@@ -14,7 +14,7 @@ from dred.files import BusyError, held
 from dred.generation import needs_fitted
 from dred.levels import make
 from dred.presets import METHODS
-from dred.runs import Run
+from dred.runs import Run, open_run
 from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
@@ -198,9 +198,13 @@ def test_runs_made_with_other_settings_are_not_taken_for_the_studys(whole, folde
 def test_only_one_process_runs_a_study(whole):
     with held(whole.path), pytest.raises(BusyError, match="another process"):
         main(["study", "run", str(whole.path.with_suffix(".toml")), "--debug"])
-    run = whole.path / "runs" / "plr-seed-0"
-    with held(run), pytest.raises(BusyError, match="another process"):
-        main(["resume", str(run), "--debug"])
+    run = open_run(whole.path / "runs" / "plr-seed-0")
+    run.note(status="interrupted")  # a finished one has nothing to do
+    try:
+        with held(run.path), pytest.raises(BusyError, match="another process"):
+            main(["resume", str(run.path), "--debug"])
+    finally:
+        run.note(status="finished")
 
 
 def test_a_report_of_nothing_is_refused(folder):
@@ -210,7 +214,7 @@ def test_a_report_of_nothing_is_refused(folder):
 
 def test_without_ray_it_is_said_how_to_get_it(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ConfigError, match=r"dred\[ray\]"):
+    with pytest.raises(ConfigError, match=r"pip install .*\[ray\]"):
         main(["study", "run", str(study_of(folder, "rays")), "--on", "ray", "--debug"])
 
 

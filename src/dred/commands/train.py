@@ -158,6 +158,8 @@ class Resume:
 
         load_plugins(self.plugins)
         run = RunFolder(self.path)
+        if self.until is not None and self.until < 1:
+            raise ConfigError(f"--until (={self.until}) must be at least 1.")
         if run.record.status == "finished":
             print(f"{run.path}: {run.config.num_updates} updates, all done already")
             return

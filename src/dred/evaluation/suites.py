@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from dred.agents.protocol import Agent
+from dred.errors import ConfigError
 from dred.evaluation.evaluate import evaluate_compiled
 from dred.evaluation.results import (
     EvaluationConfig,
@@ -79,6 +80,11 @@ def evaluate_run(
     Results that are part of a curve go to the folder of their update, `over_training`. `advance` is
     told of levels played.
     """
+    if set(name) & set(',\n"'):
+        raise ConfigError(
+            f"A set of levels cannot be called {name!r}: its name stands in CSV files, so it must "
+            "have no commas, quotation marks or line breaks."
+        )
     levels = over_training_in(run) if over_training else run.path / "evaluation"
     folder = levels / f"{config.update:08d}" if over_training else levels
     folder.mkdir(exist_ok=True, parents=True)

@@ -1,6 +1,7 @@
 """How a fit went, in words."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 LEGEND = (
     "(layout, goal, start: the log-probability that the model gives to those of a level; "
@@ -24,7 +25,7 @@ def history_words(history: Sequence[Mapping[str, float]]) -> str:
     return "\n".join(lines)
 
 
-def in_nats(row: Mapping[str, float], where: str) -> str:
+def in_nats(row: Mapping[str, Any], where: str) -> str:
     """The parts of the bound after an epoch."""
     return (
         f"layout {row[f'layout/{where}']:.3f} a cell, goal {row[f'goal/{where}']:.2f}, start "
