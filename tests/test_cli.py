@@ -122,6 +122,7 @@ def test_every_command_has_help_with_an_example_and_a_seed_where_chance_plays_a_
 
 NO_CHANCE = (
     "config",
+    "pretrained",
     "resume",
     "levels check",
     "levels import",
