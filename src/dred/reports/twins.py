@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from dred.errors import ConfigError
 from dred.evaluation.statistics import Interval
-from dred.reports.kit.chart import Bar, BarPanel, draw_bars
+from dred.reports.kit.chart import ALL, Bar, BarPanel, draw_bars
 from dred.reports.kit.drawing import to_svg
 from dred.reports.looks import looks_of
 from dred.reports.material import Material
@@ -41,6 +41,7 @@ def opening_of(material: Material, base: str, other: str, *, seed: int = 0) -> O
             f"solved, of {len(solved[base][suite]):,} {words}",
             tuple(bar_of(name, solved[name][suite], seed) for name in (base, other)),
             percent=True,
+            limits=ALL,
         )
         for suite, words in SUITES.items()
     ]

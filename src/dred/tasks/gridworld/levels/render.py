@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 from dred.config import check_seed
 from dred.files import replacing
 from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import EMPTY, LAVA, MOSS, WALL, Level
+from dred.tasks.gridworld.levels.level import EMPTY, LAVA, MOSS, WALL, Level, size_words
 
 PALETTE: dict[int, tuple[int, int, int]] = {
     EMPTY: (16, 16, 20),
@@ -183,10 +183,9 @@ def gallery_of(
         for first in range(0, len(chosen), per_row):
             levels = [dataset[int(index)] for index in chosen[first : first + per_row]]
             rows.append((f"{name or 'levels'} ({len(members)})" if first == 0 else "", levels))
-    height, width = dataset.shape
     hidden = len(dataset.structures) - max_rows
     more = f", {hidden} more structures not shown" if hidden > 0 else ""
-    title = f"{len(dataset)} levels of {height + 2} x {width + 2}{more}"
+    title = f"{len(dataset)} levels of {size_words(dataset.shape)}{more}"
     return draw_gallery(rows, cell=cell, title=title)
 
 
