@@ -320,6 +320,7 @@ def train_words(fitted, out, method="vae-dred"):
     return [str(word) for word in (*words, "--preset", "smoke", "--out", out)]
 
 
+@pytest.mark.long
 def test_all_measurements_work_on_devices_and_a_killed_run_ends_the_same(fitted, tmp_path):
     main(train_words(fitted, tmp_path / "whole"))
     row = dred.runs.open(tmp_path / "whole").metrics()[-1]
