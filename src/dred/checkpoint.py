@@ -12,10 +12,10 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from dred.errors import CheckpointError
+from dred.errors import CheckpointError, reason_of
 from dred.files import replacing
 from dred.former import with_modern_names
-from dred.storage import DAMAGE, digest_of
+from dred.storage import DAMAGE, digest_of, read_archive
 
 StateT = TypeVar("StateT")
 Arrays = dict[str, NDArray[np.generic]]
@@ -72,13 +72,11 @@ def write(
 def read(path: Path) -> Arrays:
     """The arrays of a checkpoint, by number and path of the leaf, checked against its digest."""
     try:
-        with path.open("rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            meta = json.loads(str(archive["meta"]))
-            arrays = {name: archive[name] for name in archive.files if name != "meta"}
+        arrays = read_archive(path)
+        meta = dict(json.loads(str(arrays.pop("meta"))))
     except DAMAGE as error:
         raise CheckpointError(
-            f"{path} cannot be read: {error}. It is damaged or cut short."
+            f"{path} cannot be read: {reason_of(error)}. It is damaged or cut short."
         ) from None
     if meta.get("digest") != digest_of(arrays, sorted(arrays)):
         raise CheckpointError(f"{path} does not match its digest: it was changed or damaged.")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 Value = TypeVar("Value")
+LONGEST_REASON = 200  # characters
 
 
 class DredError(Exception):
@@ -38,6 +39,12 @@ def lookup(choices: Mapping[str, Value], name: str, *, what: str) -> Value:
     known = ", ".join(sorted(choices))
     hint = did_you_mean(name, choices)
     raise UnknownNameError(f"There is no {what} called {name!r}.{hint} Choose from: {known}.")
+
+
+def reason_of(error: Exception) -> str:
+    """What an error of a library says, on one line and in no more than a few words."""
+    words = " ".join((str(error) or type(error).__name__).split()).rstrip(".")
+    return words if len(words) <= LONGEST_REASON else f"{words[:LONGEST_REASON]} …"
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:

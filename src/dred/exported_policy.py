@@ -21,13 +21,21 @@ Memory = tuple[NDArray[Any], ...]
 
 def load(path: str | Path) -> "Policy":
     """Read a policy, and check it against its digest."""
-    with np.load(path, allow_pickle=False) as archive:
-        meta = json.loads(str(archive["meta"]))
-        arrays = {name: archive[name] for name in archive.files if name != "meta"}
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            meta = json.loads(str(archive["meta"]))
+            arrays = {name: archive[name] for name in archive.files if name != "meta"}
+        found, kind = meta["digest"], meta["kind"]
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # whatever a damaged file makes its readers raise
+        raise ValueError(
+            f"{path} is not a policy that `dred export` wrote, or it is damaged: {error}."
+        ) from None
     digest = hashlib.sha256()
     for name, array in arrays.items():
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
-    if meta["digest"] != digest.hexdigest() or meta["kind"] != "policy":
+    if found != digest.hexdigest() or kind != "policy":
         raise ValueError(f"{path} is not a policy that `dred export` wrote, or it is damaged.")
     return Policy(arrays, meta)
 

@@ -24,16 +24,16 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from dred import __version__, plugins
 from dred.config import TrainConfig
-from dred.errors import ConfigError, DatasetError
+from dred.errors import ConfigError, DatasetError, reason_of
 from dred.files import OutputError, cannot_write, undisturbed, write_text
 from dred.former import FORMER_METRICS
 from dred.plugins import load_installed, load_noted
 from dred.registry import find_task
-from dred.run_record import FORMAT, FileRecord, RunRecord
+from dred.run_record import FORMAT, FileRecord, RunRecord, checked
 from dred.settings import read_settings
 from dred.task import LevelSet, Task
 
@@ -66,8 +66,9 @@ class RunFolder:
                 f"{self.path} is not a run: it has no run.json. Give the folder that was the --out "
                 "of `dred train`."
             ) from None
-        except ValueError as error:
-            raise ConfigError(f"{self.path}/run.json is damaged: {error}.") from None
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{self.path}/run.json is damaged: {reason_of(error)}.") from None
+        told = checked(told, where=f"{self.path}/run.json")
         if told.get("format", 1) > FORMAT:
             raise ConfigError(
                 f"{self.path} was made by a newer version of dred, {told.get('versions')}. This "
@@ -130,15 +131,15 @@ class RunFolder:
     def metrics(self) -> list[dict[str, Any]]:
         """Return all lines of `metrics.jsonl` that are whole."""
         try:
-            lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+            content = (self.path / "metrics.jsonl").read_bytes()
         except FileNotFoundError:
             return []
         rows: list[dict[str, Any]] = []
-        for line in lines:
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
+        for line in content.splitlines():
+            row = row_in(line)
+            if row is None:
                 break  # the last line, cut short when the run was killed
+            rows.append(row)
         if self.record.format == FORMAT:
             return rows
         return [{FORMER_METRICS.get(name, name): row[name] for name in row} for row in rows]
@@ -181,6 +182,15 @@ class RunFolder:
         kept = [row for row in self.metrics() if row["update"] <= num_updates]
         text = "".join(f"{json.dumps(row)}\n" for row in kept)
         write_text(self.path / "metrics.jsonl", text)
+
+
+def row_in(line: bytes) -> dict[str, Any] | None:
+    """Return what a line of metrics says; None for one that is damaged."""
+    try:
+        row: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", row) if isinstance(row, dict) else None
 
 
 def create_run(

@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tokenize import TokenError
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dred import __version__
-from dred.errors import DatasetError
+from dred.errors import DatasetError, reason_of
 from dred.files import replacing
 
 Array = NDArray[np.generic]
@@ -42,6 +42,8 @@ DAMAGE = (
     KeyError,
 )
 COMPRESSION = 5
+SMALL = 2**26  # bytes that a file may come to in memory, whatever its own size
+MOST_EXPANSION = 250  # or so many times its own size: levels come to some 5 times theirs
 
 
 class Column(NamedTuple):
@@ -137,11 +139,12 @@ def read_arrays(
     try:
         with zipfile.ZipFile(path) as archive:
             _check_members(path, archive, names, what)
+            check_expansion(archive, path.stat().st_size)
             arrays = {name: _read_array(archive, name) for name in names}
             meta = _parse_meta(path, _read_array(archive, "meta"))
     except DAMAGE as error:
         raise DatasetError(
-            f"{path} cannot be read as a {what}: {str(error).rstrip('.')}. The file is "
+            f"{path} cannot be read as a {what}: {reason_of(error)}. The file is "
             "damaged, cut short, or of another kind. Make or copy it again."
         ) from None
     check(path, arrays)
@@ -154,9 +157,52 @@ def read_arrays(
     return arrays, meta
 
 
+def read_archive(path: Path) -> dict[str, Array]:
+    """Return all arrays of an `.npz` file by name; damage raises one of DAMAGE.
+
+    What it says of its size is checked before memory is taken.
+    """
+    with zipfile.ZipFile(path) as archive:
+        check_expansion(archive, path.stat().st_size)
+        names = [member.removesuffix(".npy") for member in archive.namelist()]
+        return {name: _read_array(archive, name) for name in names}
+
+
+def check_expansion(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive that would become far larger in memory than files of numbers do."""
+    declared = sum(member.file_size for member in archive.infolist())
+    if declared > max(SMALL, MOST_EXPANSION * size):
+        raise ValueError(
+            f"its {size:,} bytes would become {declared:,} in memory, more than arrays of any use"
+        )
+
+
 def _read_array(archive: zipfile.ZipFile, name: str) -> Array:
-    with archive.open(f"{name}.npy") as stream:
+    """Return an array, whose bytes must be as many as its shape says."""
+    member = archive.getinfo(f"{name}.npy")
+    with archive.open(member) as stream:
+        shape, dtype = _read_header(stream)
+        declared = math.prod(shape) * dtype.itemsize
+        if declared > member.file_size:
+            raise ValueError(
+                f"the array {name!r} should have {declared:,} bytes for its shape {list(shape)}, "
+                f"and the file has {member.file_size:,}"
+            )
+    with archive.open(member) as stream:
         return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _read_header(
+    stream: Any,  # noqa: ANN401  (the types of zipfile and NumPy do not know each other)
+) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    version = np.lib.format.read_magic(stream)
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = read(stream)
+    return shape, dtype
 
 
 def _check_members(path: Path, archive: zipfile.ZipFile, names: Sequence[str], what: str) -> None:
@@ -164,13 +210,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile, names: Sequence[str], w
     members = archive.namelist()
     for member in members:
         with archive.open(member) as stream:
-            version = np.lib.format.read_magic(stream)
-            first = version == (1, 0)
-            dtype = (
-                np.lib.format.read_array_header_1_0(stream)
-                if first
-                else np.lib.format.read_array_header_2_0(stream)
-            )[2]
+            _, dtype = _read_header(stream)
         if dtype.hasobject:
             raise DatasetError(
                 f"{path}: the array {member.removesuffix('.npy')!r} is a pickle, which could run "

@@ -86,7 +86,7 @@ def from_csv(system: System, path: Path) -> LevelTable:
         raise DatasetError(f"There is no file {path}.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(f"{path} is not a CSV file: {error}.") from None
-    header = list(rows[0]) if rows else []
+    header = [name for name in rows[0] if name] if rows else []
     for name in system.names:
         if name not in header:
             raise DatasetError(
@@ -98,7 +98,7 @@ def from_csv(system: System, path: Path) -> LevelTable:
 
 
 def _numbers(path: Path, rows: Sequence[Mapping[str, str]], name: str) -> NDArray[np.float32]:
-    values = np.empty(len(rows), np.float32)
+    values = np.empty(len(rows), np.float64)
     for place, row in enumerate(rows):
         try:
             values[place] = float(row[name])
@@ -106,7 +106,8 @@ def _numbers(path: Path, rows: Sequence[Mapping[str, str]], name: str) -> NDArra
             raise DatasetError(
                 f"{path}, line {place + 2}: {name} (={row[name]!r}) is not a number."
             ) from None
-    return values
+    with np.errstate(over="ignore"):  # infinity is outside of every box, which is said elsewhere
+        return values.astype(np.float32)
 
 
 def check_inside(system: System, levels: LevelTable, *, where: str) -> None:

@@ -6,6 +6,7 @@ Each importer turns a file into candidates; a candidate is a level, or the reaso
 
 import json
 import tomllib
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from jaxtyping import UInt8
 from PIL import Image
 
 from dred import storage
-from dred.errors import DatasetError, DredError, lookup
+from dred.errors import DatasetError, DredError, lookup, reason_of
 from dred.tasks.gridworld.levels.columns import ARRAYS
 from dred.tasks.gridworld.levels.dataset import LevelDataset, from_levels
 from dred.tasks.gridworld.levels.encodings import from_minigrid, strip_border, with_places
@@ -137,7 +138,7 @@ def _candidates(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     except DredError as error:
         yield Candidate(str(path), None, str(error))
     except (*storage.DAMAGE, RecursionError, Image.DecompressionBombError) as error:
-        yield Candidate(str(path), None, f"it cannot be read: {error or type(error).__name__}")
+        yield Candidate(str(path), None, f"it cannot be read: {reason_of(error)}")
 
 
 def _why_not(level: Level | None) -> str:
@@ -369,9 +370,10 @@ def _from_json(item: object, options: ImportOptions) -> Level:
 
 def read_minigrid_levels(path: Path, options: ImportOptions) -> Iterator[Candidate]:
     """Minigrid encodings in a `.npy` or `.npz` file: [width, height, 3], or many of them."""
-    with path.open("rb") as stream:
-        loaded = np.load(stream, allow_pickle=False)
-        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    if zipfile.is_zipfile(path):
+        arrays = storage.read_archive(path)
+    else:
+        arrays = {"": np.load(path, mmap_mode="r", allow_pickle=False)}
     if set(ARRAYS) <= set(arrays):
         raise DatasetError("it is a set of levels of dred already: load it as it is")
     for name, array in arrays.items():
