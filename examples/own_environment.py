@@ -37,7 +37,7 @@ class Corridor(dred.Environment):
         length = world["length"][state["level"]]
         arrived = place == world["side"][state["level"]] * length
         after = {**state, "place": place, "time": time}
-        reward = jnp.where(arrived, 1.0 - 0.5 * time / (2 * LONGEST), 0.0)
+        reward = jnp.where(arrived, 1.0 - 0.5 * time.astype(float) / (2 * LONGEST), 0.0)
         wrong = jnp.abs(place) >= LONGEST
         return dred.Transition(after, reward, arrived | wrong, time >= 2 * LONGEST)
 

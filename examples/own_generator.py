@@ -20,7 +20,9 @@ def mirrored(given, settings, key):
     flip = jax.random.bernoulli(key, settings.chance, level.goal.shape[:1])
 
     def across(place):
-        return jnp.where(flip[:, None], place * jnp.array([1, -1]) + jnp.array([0, last]), place)
+        return jnp.where(
+            flip[:, None], place * jnp.array([[1, -1]]) + jnp.array([[0, last]]), place
+        )
 
     tiles = jnp.where(flip[:, None, None], level.tiles[:, :, ::-1], level.tiles)
     return level._replace(tiles=tiles, goal=across(level.goal), start=across(level.start))

@@ -23,6 +23,10 @@ import dred
 # Two devices, so that agents can be spread over them; what asks for one gets one.
 jax.config.update("jax_num_cpu_devices", 2)
 
+# No number changes its kind, and no array its number of axes, unless the code says so.
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
 # Types and shapes are checked in every module but those that numba compiles, which check their own.
 SOURCE = Path(dred.__file__).parent
 CHECKED = [

@@ -57,7 +57,7 @@ def plain_loss(lstm, x, begins, weights, memory):
     total = 0.0
     for t in range(x.shape[0]):
         keep = jnp.where(begins[t], 0.0, 1.0)[:, None]
-        z = x[t] @ lstm.input_weight + (hidden * keep) @ lstm.recurrent_weight + lstm.bias
+        z = x[t] @ lstm.input_weight + (hidden * keep) @ lstm.recurrent_weight + lstm.bias[None]
         i, f, o, g = jnp.split(z, 4, axis=-1)
         cell = jax.nn.sigmoid(f) * cell * keep + jax.nn.sigmoid(i) * jnp.tanh(g)
         hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)

@@ -99,7 +99,7 @@ def trained(env, updates):
 
 
 def mean_value(rollout, where):
-    return float(jnp.where(where, rollout.value[:-1], 0.0).sum() / where.sum())
+    return float(jnp.where(where, rollout.value[:-1], 0.0).sum() / where.sum(dtype=float))
 
 
 def test_the_critic_learns_a_constant():

@@ -128,7 +128,7 @@ def test_the_score_mi_is_the_sum_over_an_episode_of_how_much_the_level_is_doubte
     state, _, played = one_rollout("mi")
     layer, rollout = state.classifier.layer, played.rollout
     features = state.learner.agent.representation(rollout.observation, rollout.begins)
-    odds = np.asarray(jax.nn.log_softmax(features @ layer.weight + layer.bias))
+    odds = np.asarray(jax.nn.log_softmax(layer(features)))
     episodes = {}
     for env in range(4):
         total = 0.0
@@ -198,7 +198,7 @@ def test_metrics_tell_raw_returns_of_whole_episodes():
     state, context, setup = begun("uniform")
     _, other = update(state, context=context, setup=setup, key=KEY)
     assert metrics.episodes == other.episodes > 4
-    more = (metrics.mean_return - other.mean_return) * other.episodes
+    more = float(metrics.mean_return - other.mean_return) * int(other.episodes)
     assert more == pytest.approx(400.0, rel=1e-4)  # four episodes had begun before
 
 

@@ -22,7 +22,7 @@ def log_prob(
 ) -> Float[Array, "*batch"]:
     """Ln p(action)."""
     logs = jax.nn.log_softmax(logits)
-    is_chosen = action[..., None] == jnp.arange(logits.shape[-1])
+    is_chosen = jax.nn.one_hot(action, logits.shape[-1], dtype=jnp.bool_)
     return jnp.sum(jnp.where(is_chosen, logs, 0.0), axis=-1)
 
 

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal
+from dred.agents.optimise import moved
 from dred.agents.probe import Examples, Information
 from dred.config import ClassifierConfig
 
@@ -64,7 +65,7 @@ def information_in(guesses: Guesses, counts: Bool[Array, "*batch"], num_levels: 
     """What the guesses that count say about I(L; b); NaN if none does."""
 
     def mean(values: Float[Array, "*batch"]) -> Float[Array, ""]:
-        return jnp.where(counts, values, 0.0).sum() / counts.sum()
+        return jnp.where(counts, values, 0.0).sum() / counts.sum(dtype=jnp.float32)
 
     return information_of(mean(guesses.log_prob), mean(guesses.is_right), num_levels)
 
@@ -105,9 +106,7 @@ def guess_and_learn(
 
     def step(now: Classifier, chosen: Int[Array, " some"]) -> tuple[Classifier, None]:
         gradient = jax.grad(loss)(now.layer, jax.tree.map(lambda leaf: leaf[chosen], examples))
-        parameters = cast(optax.Params, now.layer)
-        changes, state = optimiser.update(gradient, now.optimiser, parameters)
-        return Classifier(cast(Linear, optax.apply_updates(parameters, changes)), state), None
+        return Classifier(*moved(optimiser, now.optimiser, now.layer, gradient)), None
 
     pieces = order.reshape(config.num_minibatches, -1)
     after, _ = jax.lax.scan(step, classifier, pieces)

@@ -29,6 +29,11 @@ class Encoder(Protocol):
         ...
 
 
+def widened(values: Float[Array, " size"], like: Float[Array, "*batch size"]) -> Array:
+    """Return values for the last axis of an array, with as many axes as it has."""
+    return jnp.expand_dims(values, range(like.ndim - 1))
+
+
 class Linear(eqx.Module):
     """x W + b."""
 
@@ -37,7 +42,8 @@ class Linear(eqx.Module):
 
     def __call__(self, inputs: Float[Array, "*batch input"]) -> Float[Array, "*batch output"]:
         """Apply to the last axis."""
-        return inputs @ self.weight + self.bias
+        product = inputs @ self.weight
+        return product + widened(self.bias, product)
 
 
 class FlatEncoder(eqx.Module):

@@ -76,7 +76,7 @@ class LSTM(eqx.Module):
     ) -> tuple[Memory, Float[Array, "env hidden"]]:
         """Return the memory after one step of a batch of agents, and its hidden state."""
         scale = half_of_sigmoids(self.size)
-        z = inputs @ (self.input_weight * scale) + self.bias * scale
+        z = inputs @ (self.input_weight * scale) + self.bias[None] * scale
         z = z + memory.hidden @ (self.recurrent_weight * scale)
         after, _ = remember(open_gates(z), memory.cell)
         return after, after.hidden
@@ -94,7 +94,7 @@ class LSTM(eqx.Module):
         num_steps, num_envs, size = inputs.shape
         scale = half_of_sigmoids(self.size)
         flat = inputs.reshape(num_steps * num_envs, size) @ (self.input_weight * scale)
-        z = (flat + self.bias * scale).reshape(num_steps, num_envs, -1)
+        z = (flat + self.bias[None] * scale).reshape(num_steps, num_envs, -1)
         keeps = jnp.where(begins, 0.0, 1.0)
         first = self.initial(num_envs) if memory is None else memory
         return recur(z, self.recurrent_weight * scale, keeps, first)
@@ -110,9 +110,9 @@ def new_lstm(input_size: int, hidden_size: int, *, key: PRNGKeyArray) -> LSTM:
     )
 
 
-def half_of_sigmoids(hidden_size: int) -> Float[Array, " gates"]:
+def half_of_sigmoids(hidden_size: int) -> Float[Array, "1 gates"]:
     """½ for the gates i, f and o, whose σ is computed as a tanh; 1 for g."""
-    return jnp.concatenate([jnp.full(3 * hidden_size, 0.5), jnp.ones(hidden_size)])
+    return jnp.concatenate([jnp.full(3 * hidden_size, 0.5), jnp.ones(hidden_size)])[None]
 
 
 class Gates(NamedTuple):

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal
 from dred.agents.lstm import LSTM, new_lstm
 
@@ -78,7 +79,7 @@ class GRU(eqx.Module):
         self, memory: GRUMemory, inputs: Float[Array, "env input"]
     ) -> tuple[GRUMemory, Float[Array, "env hidden"]]:
         """Return the memory after a step, which is also the output."""
-        hidden = self._next(memory.hidden, inputs @ self.input_weight + self.bias)
+        hidden = self._next(memory.hidden, inputs @ self.input_weight + self.bias[None])
         return GRUMemory(hidden), hidden
 
     def unroll(
@@ -90,13 +91,14 @@ class GRU(eqx.Module):
         """Return the outputs of all steps; the inputs' share is one large product."""
         first = self.initial(inputs.shape[1]) if memory is None else memory
         keeps = jnp.where(begins, 0.0, 1.0)[..., None]
+        shares = inputs @ self.input_weight + self.bias[None, None]
 
         def step(hidden: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
             from_inputs, keep = now
             after = self._next(hidden * keep, from_inputs)
             return after, after
 
-        return jax.lax.scan(step, first.hidden, (inputs @ self.input_weight + self.bias, keeps))[1]
+        return jax.lax.scan(step, first.hidden, (shares, keeps))[1]
 
     def _next(
         self, hidden: Float[Array, "env hidden"], from_inputs: Float[Array, "env gates"]
@@ -146,7 +148,7 @@ class NoMemory(eqx.Module):
         return self._output(inputs)
 
     def _output(self, inputs: Float[Array, "*batch input"]) -> Float[Array, "*batch hidden"]:
-        return jax.nn.relu(inputs @ self.weight + self.bias)
+        return jax.nn.relu(Linear(self.weight, self.bias)(inputs))
 
 
 def new_gru(input_size: int, hidden_size: int, *, key: PRNGKeyArray) -> GRU:

@@ -85,7 +85,7 @@ class ActorCritic(eqx.Module):
         layers = (self.actor_hidden, self.critic_hidden)
         weight = jnp.concatenate([layer.weight for layer in layers], axis=-1)
         bias = jnp.concatenate([layer.bias for layer in layers])
-        both = jnp.tanh(features @ weight + bias)
+        both = jnp.tanh(Linear(weight, bias)(features))
         for_actor, for_critic = jnp.split(both, 2, axis=-1)
         return PolicyOutput(self.actor(for_actor), self.critic(for_critic)[..., 0])
 

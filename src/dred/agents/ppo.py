@@ -9,7 +9,7 @@ be given as that of many agents for one step.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, cast
+from typing import Any, Generic
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.advantage import advantages
 from dred.agents.categorical import entropy, log_prob
+from dred.agents.optimise import moved
 from dred.agents.protocol import Agent, AgentT
 from dred.agents.rollout import Rollout
 from dred.config import MethodConfig, PPOConfig
@@ -210,9 +211,7 @@ def learn(
     ) -> tuple[Learner[AgentT], Losses]:
         gradient, losses = gradient_by_all(learner.agent, segments, some)
         norm = optax.tree.norm(gradient)
-        parameters = cast(Any, learner.agent)  # any pytree, though optax's types say otherwise
-        changes, state = optimiser.update(gradient, learner.optimiser, parameters)
-        agent = cast(AgentT, optax.apply_updates(parameters, changes))
+        agent, state = moved(optimiser, learner.optimiser, learner.agent, gradient)
         losses = eqx.tree_at(lambda losses: losses.gradient_norm, losses, norm)
         return Learner(agent, state), losses
 

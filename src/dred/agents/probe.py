@@ -37,6 +37,7 @@ import optax
 from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from dred.agents.optimise import moved
 from dred.config import ProbeConfig
 
 SHARES = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-6)  # of the steps, that may count as independent
@@ -69,7 +70,7 @@ class Linear(NamedTuple):
 
     def log_odds(self, features: Float[Array, "example feature"]) -> Float[Array, "example level"]:
         """The log-odds of each level."""
-        return features @ self.weight + self.bias
+        return features @ self.weight + self.bias[None]
 
 
 def information(
@@ -84,7 +85,7 @@ def information(
     """Fit a classifier to some examples, choose its settings by others, and judge it by a third."""
     mean, spread = fit.features.mean(0), fit.features.std(0) + 1e-6
     fit, choose, judge = (
-        Examples(jax.lax.stop_gradient((some.features - mean) / spread), some.level)
+        Examples(jax.lax.stop_gradient((some.features - mean[None]) / spread[None]), some.level)
         for some in (fit, choose, judge)
     )
     classifier = refined(discriminant(fit, choose, num_levels), fit, choose, config, key=key)
@@ -141,7 +142,8 @@ def discriminant(fit: Examples, choose: Examples, num_levels: int) -> Linear:
     apart = fit.features - means[fit.level]
     within = apart.T @ apart / fit.level.shape[0] + RIDGE * jnp.eye(apart.shape[1])
     _, turn = jnp.linalg.eigh(within)
-    whiten = turn / jnp.sqrt(jnp.diagonal(turn.T @ within @ turn))  # spread within levels: 1
+    variance = jnp.diagonal(turn.T @ within @ turn)
+    whiten = turn / jnp.sqrt(variance)[None]  # spread within levels: 1
     white = means @ whiten
     values, axes = jnp.linalg.eigh(white.T @ white / num_levels)
     whiten, white = whiten @ axes, white @ axes
@@ -150,7 +152,7 @@ def discriminant(fit: Examples, choose: Examples, num_levels: int) -> Linear:
     def with_share(share: Array) -> Linear:
         noise = 1.0 / (share * steps)
         signal = jnp.maximum(values - noise, 0.0)
-        trust = signal / (signal + noise)
+        trust = (signal / (signal + noise))[None]
         centre, spread = white * trust, 1.0 + noise * trust
         return Linear(whiten @ (centre / spread).T, -0.5 * (centre**2 / spread).sum(axis=1))
 
@@ -174,11 +176,8 @@ def refined(
     ) -> tuple[tuple[Linear, optax.OptState], None]:
         classifier, state = now
         some = Examples(fit.features[chosen], fit.level[chosen])
-        changes, state = optimiser.update(jax.grad(mean_loss)(classifier, some), state)
-        return (
-            cast(Linear, optax.apply_updates(cast(optax.Params, classifier), changes)),
-            state,
-        ), None
+        gradient = jax.grad(mean_loss)(classifier, some)
+        return moved(optimiser, state, classifier, gradient), None
 
     def epoch(
         now: tuple[Linear, optax.OptState, Linear, Array], key: PRNGKeyArray

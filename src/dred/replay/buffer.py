@@ -6,6 +6,7 @@ remember it. Empty slots have the number −1.
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -64,6 +65,7 @@ class Buffer(eqx.Module):
         return self.num_draws - self.last_drawn
 
 
+@partial(jax.jit, static_argnames="capacity")
 def new_buffer(levels: Any, optimal: Float[Array, " level"], capacity: int) -> Buffer:  # noqa: ANN401
     """A buffer with room for `capacity` levels that begins with these, of the dataset, unscored."""
     count = optimal.shape[0]
@@ -108,7 +110,7 @@ def fingerprints(levels: Any) -> UInt32[Array, "level 2"]:  # noqa: ANN401  (any
     count = leaves[0].shape[0]
     words = jnp.concatenate([in_words(leaf, count) for leaf in leaves], axis=1)
     odd = jax.random.bits(jax.random.key(0), (words.shape[1], 2)) | jnp.uint32(1)
-    sums = jnp.stack([((words + 1) * odd[:, i]).sum(axis=1) for i in range(2)], axis=1)
+    sums = jnp.stack([((words + 1) * odd[None, :, i]).sum(axis=1) for i in range(2)], axis=1)
     mixed = (sums ^ (sums >> 16)) * jnp.uint32(0x45D9F3B)  # the high bits are the well mixed ones
     return mixed ^ (mixed >> 16)
 
@@ -124,7 +126,7 @@ def in_words(leaf: Array, count: int) -> UInt32[Array, "level word"]:
 def locate(buffer: Buffer, levels: Any) -> Int[Array, " level"]:  # noqa: ANN401  (any pytree)
     """The slots that hold levels with this content; out of range for those that are not there."""
     marks = fingerprints(levels)
-    same = jnp.all(marks[:, None] == buffer.fingerprint[None], axis=-1) & buffer.is_used
+    same = jnp.all(marks[:, None] == buffer.fingerprint[None], axis=-1) & buffer.is_used[None]
     return jnp.where(same.any(axis=1), same.argmax(axis=1), buffer.capacity)
 
 

@@ -45,7 +45,8 @@ def in_whole_numbers(values: Weights) -> Int[Array, " slot"]:
 def by_power(score: Weights, support: Support, temperature: float) -> Weights:
     """score^(1/T), where scores are positive; scaled by the largest, so as not to overflow."""
     positive = jnp.where(support, jnp.maximum(score, 0.0), 0.0)
-    return (positive / jnp.maximum(positive.max(), 1e-30)) ** (1.0 / temperature) * (positive > 0)
+    weights = (positive / jnp.maximum(positive.max(), 1e-30)) ** (1.0 / temperature)
+    return jnp.where(positive > 0, weights, 0.0)
 
 
 def in_proportion(score: Weights, support: Support, temperature: float) -> Weights:
@@ -64,7 +65,7 @@ TRANSFORMS: dict[str, Callable[[Weights, Support, float], Weights]] = {
 def normalise(weights: Weights, support: Support) -> Weights:
     """Weights that sum to 1: alike on the support if none is positive; 0 if there is no support."""
     total = weights.sum()
-    alike = jnp.where(support, 1.0, 0.0) / jnp.maximum(support.sum(), 1)
+    alike = jnp.where(support, 1.0, 0.0) / jnp.maximum(support.sum(dtype=jnp.float32), 1.0)
     return jnp.where(total > 0, weights / jnp.where(total > 0, total, 1.0), alike)
 
 
@@ -121,9 +122,9 @@ def capped(probability: Float[Array, " slot"], most: float) -> Float[Array, " sl
 
     With few levels, the most is what makes all of them alike.
     """
-    largest = jnp.maximum(most, 1.0 / jnp.maximum((probability > 0).sum(), 1))
+    largest = jnp.maximum(most, 1.0 / jnp.maximum((probability > 0).sum(dtype=jnp.float32), 1.0))
     ordered = jnp.sort(probability)[::-1]
-    num_capped = jnp.arange(ordered.shape[0])
+    num_capped = jnp.arange(ordered.shape[0], dtype=jnp.float32)
     rest = jnp.cumsum(ordered[::-1])[::-1]  # of all but the largest `num_capped`
     scale = (1.0 - num_capped * largest) / jnp.maximum(rest, 1e-30)
     fits = ordered * scale <= largest * (1.0 + 1e-6)
@@ -165,7 +166,7 @@ def averaged(
 
     The plain mean at first; later the weight of old values falls by 1 − 1/window at each step.
     """
-    return mean + (now - mean) / jnp.minimum(count, window)
+    return mean + (now - mean) / jnp.minimum(count, window).astype(jnp.float32)
 
 
 def note_distribution(

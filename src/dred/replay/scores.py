@@ -137,7 +137,7 @@ class Sums(eqx.Module):
         first = cumulative_max(jnp.where(rollout.begins, step, 0))
         is_end = rollout.ended | (step == num_steps - 1)
         last = cumulative_min(jnp.where(is_end, step, num_steps - 1))
-        episode = first * num_envs + jnp.arange(num_envs)
+        episode = first * num_envs + jnp.arange(num_envs)[None]
         return Sums(level, episode, (last - first + 1).astype(jnp.float32), num_levels)
 
     def per_level(self, value: Array, where: Bool[Array, "time env"]) -> Float[Array, " level"]:

@@ -78,11 +78,11 @@ class Metrics(eqx.Module):
         was_played = scores.episodes > 0
         return Metrics(
             episodes=episodes,
-            solved_rate=solved.sum() / shown,
+            solved_rate=solved.sum(dtype=jnp.float32) / shown,
             mean_return=total / shown,
             mean_steps=ended.size / shown,
             value_loss=jnp.where(was_played, scores.value_loss, 0.0).sum()
-            / jnp.maximum(was_played.sum(), 1),
+            / jnp.maximum(was_played.sum(dtype=jnp.float32), 1.0),
             losses=losses,
         )
 
@@ -213,7 +213,7 @@ def new_state(setup: Setup, dataset: Levels, *, key: PRNGKeyArray) -> TrainState
             setup, learner.agent, num_levels, setup.config.classifier.num_envs
         ),
     )
-    return jax.tree.map(jnp.copy, state)  # no array twice, so that all can be given away
+    return copied(state)  # no array twice, so that all can be given away
 
 
 def first_classifier(
@@ -264,6 +264,13 @@ def new_states(setup: Setup, dataset: Levels, seeds: Sequence[int]) -> TrainStat
     return stacked([new_state(setup, dataset, key=run_key(seed)) for seed in seeds])
 
 
+@jax.jit
+def copied(tree: Any) -> Any:  # noqa: ANN401  (any pytree)
+    """Each array of a pytree anew."""
+    return jax.tree.map(jnp.copy, tree)
+
+
+@jax.jit
 def stacked(trees: Sequence[Any]) -> Any:  # noqa: ANN401  (any pytrees of one structure)
     """Several pytrees as one with a leading axis."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)

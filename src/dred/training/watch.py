@@ -1,5 +1,6 @@
 """What the buffer is like: which levels it prefers, and how far they are from the dataset."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -53,6 +54,7 @@ def describe_buffers(
     return rows
 
 
+@partial(jax.jit, static_argnames="index")
 def buffer_of(states: TrainState, index: int) -> Buffer:
     """The buffer of one of several seeds."""
     return jax.tree.map(lambda leaf: leaf[index], states.buffer)

@@ -44,7 +44,7 @@ class Convolution(eqx.Module):
         """What the memory gets to see."""
         flat = view.image.reshape(-1, VIEW * VIEW * CHANNELS).astype(jnp.float32) / SCALE
         bias = jnp.tile(self.kernel.bias, PLACES**2)
-        seen = jax.nn.relu(flat @ at_each_place(self.kernel.weight) + bias)
+        seen = jax.nn.relu(flat @ at_each_place(self.kernel.weight) + bias[None])
         compass = self.heading(jax.nn.one_hot(view.direction.reshape(-1), HEADINGS))
         both = jnp.concatenate([seen, compass], axis=-1)
         return both.reshape(*view.direction.shape, self.size)
@@ -68,7 +68,7 @@ class Tiles(eqx.Module):
     def __call__(self, view: View) -> Float[Array, "*batch input"]:
         """What the memory gets to see."""
         objects = view.image[..., 0].reshape(-1, VIEW * VIEW, 1)
-        kinds = jnp.where(objects == jnp.array(OBJECT_NUMBERS, objects.dtype), 1.0, 0.0)
+        kinds = jnp.where(objects == jnp.array([[OBJECT_NUMBERS]], objects.dtype), 1.0, 0.0)
         compass = jax.nn.one_hot(view.direction.reshape(-1), HEADINGS)
         both = jnp.concatenate([kinds.reshape(kinds.shape[0], -1), compass], axis=-1)
         return jax.nn.relu(self.layer(both)).reshape(*view.direction.shape, self.size)

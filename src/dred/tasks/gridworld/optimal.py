@@ -19,7 +19,8 @@ def steps_to_goal(level: Level) -> Int[Array, "heading height width"]:
     """Actions from each cell and heading to the goal; FAR where there is no way."""
     tiles = jnp.asarray(level.tiles)
     height, width = tiles.shape
-    is_goal = (jnp.arange(height)[:, None] == level.goal[0]) & (jnp.arange(width) == level.goal[1])
+    row, column = jnp.arange(height)[:, None], jnp.arange(width)[None]
+    is_goal = (row == level.goal[0]) & (column == level.goal[1])
     blocked = (tiles == WALL) | (tiles == LAVA)
 
     def improve(steps: Array) -> Array:
@@ -51,7 +52,9 @@ def optimal_returns(levels: Level, time_limit: int) -> Float[Array, " level"]:
 
     def one(level: Level) -> Float[Array, ""]:
         steps = steps_to_goal(level)[:, level.start[0], level.start[1]]
-        reward = jnp.where(steps <= time_limit, 1.0 - 0.9 * steps / time_limit, 0.0)
+        reward = jnp.where(
+            steps <= time_limit, 1.0 - 0.9 * steps.astype(jnp.float32) / time_limit, 0.0
+        )
         given = reward[jnp.maximum(level.heading, 0)]
         return jnp.where(level.heading == ANY_HEADING, reward.mean(), given)
 

@@ -69,6 +69,9 @@ def pack(level: Level) -> UInt16[Array, " lines"]:
     return jnp.concatenate([across_columns.reshape(-1), across_rows.reshape(-1)])
 
 
+pack_all = jax.jit(jax.vmap(pack))
+
+
 def _lines(tiles: UInt16[Array, "height width"]) -> UInt16[Array, "height width+2"]:
     """For each cell and one more to the left and right, the five tiles above and below it."""
     height, width = tiles.shape
@@ -160,7 +163,7 @@ def prepare(levels: Level) -> World:
     check_levels(levels)
     height, width = levels.tiles.shape[-2:]
     return World(
-        lines=jax.vmap(pack)(Level(*(jnp.asarray(part) for part in levels))),
+        lines=pack_all(Level(*(jnp.asarray(part) for part in levels))),
         start=jnp.asarray(levels.start).astype(jnp.int32),
         heading=jnp.asarray(levels.heading).astype(jnp.int32),
         height=height,

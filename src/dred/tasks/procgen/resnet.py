@@ -38,7 +38,7 @@ class Convolution(eqx.Module):
 
     def __call__(self, image: Image) -> Other:
         """Apply to each image."""
-        return convolve(image, self.kernel) + self.bias
+        return convolve(image, self.kernel) + self.bias[None, None, None]
 
 
 class Block(eqx.Module):

@@ -46,7 +46,7 @@ def targets(levels: Level) -> Float[Array, "batch cell 4"]:
     one_hot = jnp.stack([tiles == kind for kind in CLASSES], axis=-1).astype(jnp.float32)
     either = jnp.array([0.5 if kind in (MOSS, EMPTY) else 0.0 for kind in CLASSES])
     goal, start = flat_places(levels)
-    cell = jnp.arange(tiles.shape[1])
+    cell = jnp.arange(tiles.shape[1])[None]
     is_place = (cell == goal[:, None]) | (cell == start[:, None])
     return jnp.where(is_place[..., None], either, one_hot)
 

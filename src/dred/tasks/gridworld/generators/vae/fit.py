@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import cast
 
 import equinox as eqx
 import jax
@@ -11,6 +10,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from dred.agents.optimise import moved
 from dred.errors import DatasetError
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.elbo import Parts, loss_of
@@ -133,9 +133,8 @@ def one_epoch(
             return parts.loss, (parts, seen)
 
         (_, (parts, seen)), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(model)
-        changes, state = optax.adam(config.learning_rate).update(gradient, state)
-        moved = cast(LevelVAE, eqx.apply_updates(model, changes))
-        return (with_running_values(moved, seen), state), parts
+        after, state = moved(optax.adam(config.learning_rate), state, model, gradient)
+        return (with_running_values(after, seen), state), parts
 
     (model, state), parts = jax.lax.scan(step, (fitting.model, fitting.optimiser), given)
     judged = loss_of(model, others, config, None, key=key_judge)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from dred.agents.encoders import widened
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.graph import CLASSES, FEATURES, Graph, sum_of_neighbours
 
@@ -36,7 +37,7 @@ class Linear(eqx.Module):
     def __call__(self, inputs: Float[Array, "*batch input"]) -> Float[Array, "*batch output"]:
         """Apply to the last axis."""
         product = inputs @ self.weight
-        return product if self.bias is None else product + self.bias
+        return product if self.bias is None else product + widened(self.bias, product)
 
 
 class Norm(eqx.Module):
@@ -61,7 +62,9 @@ class Norm(eqx.Module):
             axes = tuple(range(inputs.ndim - 1))
             mean, variance = inputs.mean(axes), inputs.var(axes)
             seen.append((mean, variance))
-        return (inputs - mean) * jax.lax.rsqrt(variance + EPSILON) * self.scale + self.shift
+        parts = (mean, jax.lax.rsqrt(variance + EPSILON), self.scale, self.shift)
+        mean, factor, scale, shift = (widened(part, inputs) for part in parts)
+        return (inputs - mean) * factor * scale + shift
 
 
 class GraphLayer(eqx.Module):

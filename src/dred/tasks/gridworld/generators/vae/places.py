@@ -25,7 +25,7 @@ def goal_log_odds(
     start: Int[Array, " batch"],
 ) -> Float[Array, "batch cell"]:
     """Return the log-odds of the goal's cell given the layout and the cell of the start."""
-    return _log_odds(odds, can_walk, jnp.arange(odds.shape[-1]) != start[:, None])
+    return _log_odds(odds, can_walk, jnp.arange(odds.shape[-1])[None] != start[:, None])
 
 
 def _log_odds(

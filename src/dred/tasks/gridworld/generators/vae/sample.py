@@ -33,16 +33,17 @@ def draw_levels(
     """
     key_tiles, key_start, key_goal = jax.random.split(key, 3)
     chance = jax.nn.softmax(drawing.layout)
-    can_walk = (chance * NAVIGABLE).sum(-1) > threshold
+    navigable = jnp.asarray(NAVIGABLE)[None, None]
+    can_walk = (chance * navigable.astype(chance.dtype)).sum(-1) > threshold
     if connected:
         part = parts_of(can_walk.reshape(-1, *shape)).reshape(can_walk.shape)
         can_walk = can_walk & (part == likeliest_part(part, drawing)[:, None])
-    possible = can_walk[..., None] == NAVIGABLE
+    possible = can_walk[..., None] == navigable
     kind = jax.random.categorical(
         key_tiles, jnp.where(possible, drawing.layout / temperature, NEVER)
     )
     tiles = jnp.array(CLASSES)[kind]
-    cell = jnp.arange(tiles.shape[-1])
+    cell = jnp.arange(tiles.shape[-1])[None]
     start = jax.random.categorical(key_start, start_log_odds(drawing.start / temperature, can_walk))
     goal = jax.random.categorical(
         key_goal, goal_log_odds(drawing.goal / temperature, can_walk, start)
