@@ -52,7 +52,8 @@ def help_of(words: tuple[str, ...]) -> str:
     """Return what a command prints when it is asked for help."""
     from dred.cli import parse
 
-    printed, before = io.StringIO(), os.environ.get("COLUMNS")
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # for which it draws boxes
+    before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = WIDTH
     try:
         with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
@@ -62,7 +63,8 @@ def help_of(words: tuple[str, ...]) -> str:
             del os.environ["COLUMNS"]
         else:
             os.environ["COLUMNS"] = before
-    return re.sub(r"\x1b\[[0-9;]*m", "", printed.getvalue())
+    printed.seek(0)
+    return printed.read()
 
 
 def as_markdown(text: str) -> str:
@@ -109,10 +111,9 @@ def settings_page() -> str:
         "presets have others, which the same command prints.\n",
         "## The run\n",
     ]
-    for place, piece in enumerate(re.split(r"\n(?=(?:#[^\n]*\n)*\[)", text.strip())):
+    for piece in text.strip().split("\n\n"):
         table = re.search(r"^\[(.*)\]$", piece, re.M)
-        if place and table:
-            parts.append(f"## {table[1]}\n")
+        parts += [f"## {table[1]}\n"] if table else []
         parts.append(f"```toml\n{piece.strip()}\n```\n")
     return "\n".join(parts)
 
