@@ -32,7 +32,7 @@ demo: setup
 # NO_MKDOCS_2_WARNING: an advertisement, printed at each build.
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "The site is in site/index.html"
+	@echo "The site is in site/index.html. Searching it needs a server: $(PYTHON) -m http.server --directory site"
 
 test: setup
 	$(BIN)/python -m pytest -m "not long"
