@@ -1,10 +1,12 @@
 """The documentation as a site: it builds without a warning, is complete, and asks nobody else."""
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,3 +58,32 @@ def test_the_reference_has_every_command_setting_and_public_name(site):
     assert "learning_rate" in read["settings"]
     for name in (*dred._NAMES, "levels.load", "envs.make_gym", "replay.LevelBuffer", "runs.open"):
         assert re.search(rf"\bdred\.{re.escape(name)}\s", read["python"]), name
+
+
+@pytest.fixture
+def hooks(monkeypatch):
+    """docs/site_hooks.py, as MkDocs imports it."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    return importlib.import_module("site_hooks")
+
+
+def test_a_page_that_nobody_listed_joins_the_guides(hooks, tmp_path):
+    (tmp_path / "listed.md").touch()
+    (tmp_path / "new.md").touch()
+    nav = [{"Explanation": [{"Known": "listed.md"}]}, {"How-to guides": []}]
+    hooks.on_config(SimpleNamespace(nav=nav, docs_dir=str(tmp_path)))
+    assert nav[1] == {"How-to guides": ["new.md"]}
+
+
+def test_links_follow_files_to_their_pages_on_the_site(hooks):
+    def shown(text, uri):
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=uri))
+        return hooks.on_page_markdown(text, page, None, None)
+
+    assert shown("[a](docs/results.md#procgen)", "index.md") == "[a](results.md#procgen)"
+    assert shown("[a](CHANGELOG.md)", "index.md") == "[a](changelog.md)"
+    assert shown("[a](../examples/sweep.py)", "speed.md") == "[a](examples/sweep.py.md)"
+    assert shown("[a](../metrics.md)", "tutorials/student.md") == "[a](../metrics.md)"
+    assert shown("[a](https://example.org/x)", "speed.md") == "[a](https://example.org/x)"
+    graph = "```mermaid\ngraph LR\n    a --> b\n    a --> c\n```"
+    assert shown(graph, "speed.md").splitlines()[-1] == "| `a` | `b`, `c` |"
