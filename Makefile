@@ -2,7 +2,7 @@
 #   make demo    trains twins, one on levels and one also on new ones like them, and writes demo/report.html
 #   make test    runs the tests
 # Both set everything up in .venv first. `make test-quick` is for the inner loop; `make test-long` has
-# the long statistics and the runs that are killed and go on, which `make test` leaves out.
+# the long statistics and the runs that are killed and go on, which `make test` leaves out. `make docs` builds the documentation as a site.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +14,7 @@ PROCGEN := "procgen2==0.10.7" "gym3==0.3.3" "gym==0.26.2"
 QUICK := tests/replay tests/evaluation tests/tasks/gridworld/levels tests/test_architecture.py \
 	tests/test_files.py tests/test_metrics.py tests/test_package.py tests/test_presets.py
 
-.PHONY: setup demo test test-quick test-long lint format clean
+.PHONY: setup demo docs test test-quick test-long lint format clean
 
 setup: .venv/.ready
 
@@ -28,6 +28,11 @@ setup: .venv/.ready
 
 demo: setup
 	$(BIN)/dred demo
+
+# NO_MKDOCS_2_WARNING: an advertisement, printed at each build.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The site is in site/index.html. Searching it needs a server: $(PYTHON) -m http.server --directory site"
 
 test: setup
 	$(BIN)/python -m pytest -m "not long"
@@ -48,4 +53,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv demo .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv demo site .pytest_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 """What the documents say is true: commands parse, Python runs, links lead somewhere."""
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -15,6 +16,16 @@ from dred.runs import open_run
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINKED = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")})
+WITH_COMMANDS = {
+    "levels",
+    "environment",
+    "training",
+    "models",
+    "evaluation",
+    "procgen",
+    "your-own-levels",
+}
 
 
 def blocks(page, language):
@@ -31,7 +42,7 @@ def test_every_command_in_the_documents_can_be_given(page):
     ]
     for command in commands:
         parse(command)
-    assert commands or page.name not in ("README.md", "your-own-levels.md")
+    assert commands or page.stem not in WITH_COMMANDS
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -41,10 +52,55 @@ def test_every_python_example_runs(page, tmp_path, monkeypatch):
         exec(compile(block, page.name, "exec"), {})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_to_a_file_leads_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+def anchors(page):
+    """The names by which links lead to a page's headings, as code hosts and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
+def test_every_link_to_a_file_or_a_section_leads_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for target, section in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", text):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if section:
+            assert section in anchors(file), f"{target}#{section}"
+
+
+def test_the_readme_says_what_its_picture_shows():
+    pictures = script("pictures")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for method in pictures.METHODS:
+        bars = [pictures.bar_of(method, suite) for suite in pictures.SUITES]
+        cells = [f"{100 * bar.value:.1f} ± {100 * bar.deviation:.1f} %" for bar in bars]
+        (row,) = re.findall(rf"^\| `{method}` \|(.*)\|$", text, re.M)
+        assert [cell.strip(" *") for cell in row.split("|")] == cells
+        (paper,) = re.findall(rf"^\| the paper's {method} \|(.*)\|$", text, re.M | re.I)
+        assert [cell.strip() for cell in paper.split("|")] == [
+            f"{bar.paper:.0%}".replace("%", " %") for bar in bars
+        ]
+
+
+def test_the_pictures_of_the_documents_are_what_their_script_draws():
+    for path, svg in script("pictures").pictures():
+        kept = path.read_text(encoding="utf-8")
+        assert len(kept) < 80_000, path.name
+        assert numbers_in(kept).keys() == numbers_in(svg).keys(), path.name
+
+
+def numbers_in(svg):
+    """The texts of a drawing, which Matplotlib writes beside their letters."""
+    return dict.fromkeys(re.findall(r"<!-- (.*?) -->", svg))
+
+
+def script(name):
+    """One of the scripts in docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 SETTINGS_PAGE = ROOT / "docs" / "settings-and-plugins.md"

@@ -56,8 +56,5 @@ def test_a_tutorial_can_be_followed_to_its_end(page, tmp_path, monkeypatch, caps
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_tutorial_is_a_page_whose_links_lead_somewhere(page):
-    text = page.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 90
-    for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        assert (page.parent / target).exists(), target
+def test_a_tutorial_is_a_page(page):
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 90
