@@ -37,6 +37,9 @@ class Moment:
     reward: Float32[np.ndarray, " env"]  # for the last action; 0 after a reset
     terminated: Bool[np.ndarray, " env"]  # by the last action
     truncated: Bool[np.ndarray, " env"]  # by the last action: out of time
+    last: Any = None
+    """What was seen at the end of episodes, where some ran out of time; None if that is not shown,
+    or if none did. Elsewhere it is the observation."""
 
     @property
     def ended(self) -> Bool[np.ndarray, " env"]:
@@ -197,10 +200,11 @@ def roll_out_on_host(
         )
         level = np.where(now.ended, drawn, level)
         memory = choice.memory
-        kept.append((seen, begins, before, now.reward, now.terminated, now.truncated))
+        end_value = value_of_ends(agent, memory, now, noise[t])
+        kept.append((seen, begins, before, now.reward, now.terminated, now.truncated, end_value))
         choices.append(choice._replace(memory=()))
     last = choose(agent, memory, now.observation, now.ended, noise[0]).value
-    observation, begins, levels_played, reward, terminated, truncated = _stacked(kept)
+    observation, begins, levels_played, reward, terminated, truncated, end_value = _stacked(kept)
     _, action, log_probs, entropies, value, features = _stacked(choices)
     rollout = Rollout(
         observation=observation,
@@ -213,11 +217,26 @@ def roll_out_on_host(
         terminated=terminated,
         truncated=truncated,
         value=jnp.concatenate([value, last[None]]),
-        end_value=jnp.zeros(reward.shape),
+        end_value=end_value,
         memory=jax.tree.map(lambda *leaves: jnp.stack(leaves), *memories),
     )
     returned = left_over(ongoing.returned, reward, rollout.ended)
     return Played(rollout, features, Ongoing(jnp.asarray(level), memory, returned))
+
+
+def value_of_ends(
+    agent: Agent,
+    memory: Any,  # noqa: ANN401  (after the last step)
+    now: Moment,
+    noise: Float[np.ndarray, "env action"],
+) -> Float[np.ndarray, " env"]:
+    """Return what the critic expects of states in which episodes ran out of time; 0 elsewhere."""
+    ran_out = now.truncated & ~now.terminated
+    if now.last is None or not ran_out.any():
+        return np.zeros(ran_out.shape, np.float32)
+    goes_on = np.zeros(ran_out.shape, np.bool_)
+    value = choose(agent, memory, now.last, goes_on, noise).value
+    return np.where(ran_out, np.asarray(value), np.float32(0.0))
 
 
 def _noise(

@@ -182,8 +182,9 @@ def test_a_csv_file_is_a_set_of_devices(tmp_path):
     levels = VectorFormat(PENDULUM).load(path)
     assert len(levels) == 2
     assert levels[1]["length"] == 0.5
-    levels.save(tmp_path / "mine.npz")
-    assert VectorFormat(PENDULUM).load(tmp_path / "mine.npz").digest == levels.digest
+    out = tmp_path / "mine.npz"
+    main(["levels", "import", str(path), "--task", "control/pendulum", "--out", str(out)])
+    assert VectorFormat(PENDULUM).load(out).digest == levels.digest
 
 
 @pytest.mark.parametrize(
