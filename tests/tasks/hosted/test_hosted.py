@@ -282,6 +282,7 @@ def trained(files, out, method, which="walk", **more):
     )
 
 
+@pytest.mark.long
 def test_levels_are_generated_scored_and_admitted_on_the_host_and_a_run_goes_on_exactly(
     files, tmp_path
 ):
