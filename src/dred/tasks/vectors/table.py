@@ -89,7 +89,7 @@ def cells_of_csv(path: Path) -> Cells:
         raise DatasetError(f"There is no file {path}.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(f"{path} is not a CSV file: {error}.") from None
-    return {name: [row[name] for row in rows] for name in header}
+    return {name: [row[name] for row in rows] for name in header if name}
 
 
 def cells_of_parquet(path: Path) -> Cells:
@@ -106,7 +106,7 @@ def cells_of_parquet(path: Path) -> Cells:
         raise DatasetError(f"There is no file {path}.")
     try:
         frame = pandas.read_parquet(path, engine="pyarrow")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, NotImplementedError) as error:
         raise DatasetError(f"{path} is not a Parquet file: {error}.") from None
     return {str(name): frame[name].tolist() for name in frame.columns}
 
@@ -132,7 +132,7 @@ def _are_numbers(column: Sequence[object]) -> bool:
 
 
 def _numbers(path: Path, name: str, column: Sequence[object]) -> NDArray[np.float32]:
-    values = np.empty(len(column), np.float32)
+    values = np.empty(len(column), np.float64)
     for place, value in enumerate(column):
         try:
             values[place] = float(str(value))
@@ -140,7 +140,8 @@ def _numbers(path: Path, name: str, column: Sequence[object]) -> NDArray[np.floa
             raise DatasetError(
                 f"{path}, line {place + 2}: {name} (={value!r}) is not a number."
             ) from None
-    return values
+    with np.errstate(over="ignore"):  # infinity is outside of every box, which is said elsewhere
+        return values.astype(np.float32)
 
 
 def check_columns(box: Box, there: Sequence[str], *, where: str) -> None:
