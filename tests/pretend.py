@@ -73,7 +73,7 @@ class PretendEnvironment:
     def need(self):
         """Nothing."""
 
-    def open(self, num_envs):
+    def open(self, num_envs, *, seed=0):
         self.opened.append(self.kind(num_envs))
         return self.opened[-1]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dred.cli import main
 from dred.runs import open_run
 from dred.studies.study import read_study
 
@@ -81,3 +82,22 @@ def test_a_policy_acts_in_loops_of_ones_own(monkeypatch, capsys):
 def test_a_trainer_of_gymnasiums_kind_draws_its_levels_from_the_buffer(monkeypatch, capsys):
     run_example("gymnasium_replay.py", monkeypatch, "smoke")
     assert "most probable next: level" in capsys.readouterr().out
+
+
+def test_from_a_table_to_a_report_in_five_commands(monkeypatch, tmp_path, capsys):
+    """Those of docs/your-own-gymnasium.md, at smoke size."""
+    file = EXAMPLES / "own_gymnasium.py"
+    page = (EXAMPLES.parent / "docs" / "your-own-gymnasium.md").read_text(encoding="utf-8")
+    assert file.read_text(encoding="utf-8") in page
+    lines = page.split("```sh\n")[1].split("```")[0].splitlines()
+    assert len(lines) == 5
+    run_example("own_gymnasium.py", monkeypatch, "smoke")
+    for line in lines:
+        words = line.replace("examples/own_gymnasium.py", str(file)).split()[1:]
+        main(words + (["--preset", "smoke"] if words[0] == "train" else []))
+    said = capsys.readouterr().out
+    assert "carts: nothing is wrong" in said
+    assert "other-carts" in said
+    assert "force of the motor" in (tmp_path / "report" / "report.html").read_text("utf-8")
+    made = set(open_run(tmp_path / "runs" / "carts").buffer().levels.structure)
+    assert "dataset" in made

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dred.task import Feature as Feature
     from dred.task import Generator as Generator
     from dred.task import Task as Task
+    from dred.task_checks import check_task as check_task
 
 __version__ = "0.2.0"  # the only place that says it
 
@@ -51,6 +52,7 @@ _NAMES = {
     "Task": "task",
     "Term": "config",
     "Transition": "environment",
+    "check_task": "task_checks",
     "evaluate": "api",
     "fit": "api",
     "register_generator": "registry",

@@ -15,6 +15,7 @@ import tyro
 from dred import __version__
 from dred.commands import levels, study
 from dred.commands.bench import Bench
+from dred.commands.check_task import CheckTask
 from dred.commands.config import ShowConfig
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
@@ -53,6 +54,7 @@ COMMANDS: Verbs = {
     "export": Export,
     "report": Report,
     "study": study.VERBS,
+    "check-task": CheckTask,
     "bench": Bench,
 }
 ABOUT = {

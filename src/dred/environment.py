@@ -15,7 +15,7 @@ from typing import Generic, TypeVar, cast
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, UInt32
 
 LevelsT = TypeVar("LevelsT")
 WorldT = TypeVar("WorldT")
@@ -38,7 +38,7 @@ class Environment(eqx.Module, Generic[LevelsT, WorldT, StateT, ObservationT]):
     @property
     @abstractmethod
     def num_actions(self) -> int:
-        """Return how many actions there are: 0 … num_actions − 1."""
+        """Return how many actions there are, 0 … num_actions − 1, or how many numbers one has."""
 
     def prepare(self, levels: LevelsT) -> WorldT:
         """Lay out a batch of levels for playing; the levels themselves if nothing is to be done."""
@@ -60,5 +60,7 @@ class Environment(eqx.Module, Generic[LevelsT, WorldT, StateT, ObservationT]):
         """Return what the agent sees."""
 
     @abstractmethod
-    def step(self, world: WorldT, state: StateT, action: Int[Array, ""]) -> Transition[StateT]:
+    def step(
+        self, world: WorldT, state: StateT, action: Num[Array, "*numbers"]
+    ) -> Transition[StateT]:
         """Return what happens when it acts."""

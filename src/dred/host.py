@@ -14,10 +14,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Float32, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Float32, Int, Num, PRNGKeyArray
 from numpy.typing import NDArray
 
-from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
+from dred.agents.choices import chosen, entropy_of, log_prob_of, noise_for
 from dred.agents.memory import forget
 from dred.agents.protocol import Agent
 from dred.agents.rollout import Rollout
@@ -37,6 +37,9 @@ class Moment:
     reward: Float32[np.ndarray, " env"]  # for the last action; 0 after a reset
     terminated: Bool[np.ndarray, " env"]  # by the last action
     truncated: Bool[np.ndarray, " env"]  # by the last action: out of time
+    last: Any = None
+    """What was seen at the end of episodes, where some ran out of time; None if that is not shown,
+    or if none did. Elsewhere it is the observation."""
 
     @property
     def ended(self) -> Bool[np.ndarray, " env"]:
@@ -80,7 +83,7 @@ class HostEnvironment(Protocol):
 
     @property
     def num_actions(self) -> int:
-        """Return how many actions there are: 0 … num_actions − 1."""
+        """Return how many actions there are, or how many numbers an action has."""
         ...
 
     @property
@@ -92,8 +95,8 @@ class HostEnvironment(Protocol):
         """Stop, saying how to install it, if the simulator is not there."""
         ...
 
-    def open(self, num_envs: int) -> Slots:
-        """Return so many slots."""
+    def open(self, num_envs: int, *, seed: int = 0) -> Slots:
+        """Return so many slots; what they leave to chance follows from the seed."""
         ...
 
     def prepare(self, levels: Levels) -> Levels:
@@ -127,7 +130,7 @@ class Choice(NamedTuple):
     """What agents decided at one step, and how."""
 
     memory: Any
-    action: Int[Array, " env"]
+    action: Num[Array, "env *numbers"]
     log_prob: Float[Array, " env"]
     entropy: Float[Array, " env"]
     value: Float[Array, " env"]
@@ -144,9 +147,10 @@ def choose(
 ) -> Choice:
     """Return an action for each agent; memories are lost where an episode begins."""
     memory, features = agent.perceive(forget(memory, begins), observation)
-    logits, value = agent.heads(features)
-    action = sample(logits, noise)
-    return Choice(memory, action, log_prob(logits, action), entropy(logits), value, features)
+    output = agent.heads(features)
+    action = chosen(output, noise)
+    log_prob, entropy = log_prob_of(output, action), entropy_of(output)
+    return Choice(memory, action, log_prob, entropy, output.value, features)
 
 
 class Played(NamedTuple):
@@ -174,7 +178,7 @@ def roll_out_on_host(
     Observations are most of a rollout's memory: without them it cannot be learned from. Time-outs
     of which a simulator does not show the last state count as ends.
     """
-    length, num_envs = next_levels.shape
+    length = next_levels.shape[0]
     levels = jax.tree.map(np.asarray, world)
     now, memory = slots.observe(), ongoing.memory
     level = np.array(ongoing.level)
@@ -184,7 +188,7 @@ def roll_out_on_host(
     noise = np.zeros((1, 1, 1), np.float32)
     for t in range(length):
         if t == 0:
-            noise = _noise(agent, memory, now, (length, num_envs), key)
+            noise = _noise(agent, memory, now, length, key)
         if t % (segment_length or length) == 0:
             memories.append(memory)
         begins, before = now.ended, level.copy()
@@ -196,10 +200,11 @@ def roll_out_on_host(
         )
         level = np.where(now.ended, drawn, level)
         memory = choice.memory
-        kept.append((seen, begins, before, now.reward, now.terminated, now.truncated))
+        end_value = value_of_ends(agent, memory, now, noise[t])
+        kept.append((seen, begins, before, now.reward, now.terminated, now.truncated, end_value))
         choices.append(choice._replace(memory=()))
     last = choose(agent, memory, now.observation, now.ended, noise[0]).value
-    observation, begins, levels_played, reward, terminated, truncated = _stacked(kept)
+    observation, begins, levels_played, reward, terminated, truncated, end_value = _stacked(kept)
     _, action, log_probs, entropies, value, features = _stacked(choices)
     rollout = Rollout(
         observation=observation,
@@ -212,23 +217,38 @@ def roll_out_on_host(
         terminated=terminated,
         truncated=truncated,
         value=jnp.concatenate([value, last[None]]),
-        end_value=jnp.zeros(reward.shape),
+        end_value=end_value,
         memory=jax.tree.map(lambda *leaves: jnp.stack(leaves), *memories),
     )
     returned = left_over(ongoing.returned, reward, rollout.ended)
     return Played(rollout, features, Ongoing(jnp.asarray(level), memory, returned))
 
 
+def value_of_ends(
+    agent: Agent,
+    memory: Any,  # noqa: ANN401  (after the last step)
+    now: Moment,
+    noise: Float[np.ndarray, "env action"],
+) -> Float[np.ndarray, " env"]:
+    """Return what the critic expects of states in which episodes ran out of time; 0 elsewhere."""
+    ran_out = now.truncated & ~now.terminated
+    if now.last is None or not ran_out.any():
+        return np.zeros(ran_out.shape, np.float32)
+    goes_on = np.zeros(ran_out.shape, np.bool_)
+    value = choose(agent, memory, now.last, goes_on, noise).value
+    return np.where(ran_out, np.asarray(value), np.float32(0.0))
+
+
 def _noise(
     agent: Agent,
     memory: Any,  # noqa: ANN401
     now: Moment,
-    shape: tuple[int, int],
+    length: int,
     key: PRNGKeyArray,
 ) -> Float[np.ndarray, "time env action"]:
     """Return the random numbers by which actions are chosen."""
-    seen = jax.eval_shape(agent.step, memory, now.observation)[1].logits
-    return np.asarray(gumbel_noise((*shape, seen.shape[-1]), key=key))
+    output = jax.eval_shape(agent.step, memory, now.observation)[1]
+    return np.asarray(noise_for(output, lead=(length,), key=key))
 
 
 def _stacked(steps: Sequence[Any]) -> Any:  # noqa: ANN401  (a pytree, leaves [time, …])
@@ -241,6 +261,11 @@ def left_over(so_far: Float[Array, " env"], reward: Array, ended: Array) -> Floa
     for reward_t, ended_t in zip(np.asarray(reward), np.asarray(ended), strict=True):
         total = np.where(ended_t, np.float32(0.0), total + reward_t)
     return jnp.asarray(total)
+
+
+def seed_from(key: PRNGKeyArray) -> int:
+    """Return a number for slots that are opened with a key."""
+    return int(jax.random.bits(key))
 
 
 class HostEpisodes(NamedTuple):
@@ -265,7 +290,7 @@ def play_each(
     `advance` is told of episodes that ended.
     """
     count = len(levels)
-    slots = environment.open(min(SIDE_BY_SIDE, count))
+    slots = environment.open(min(SIDE_BY_SIDE, count), seed=seed_from(key))
     episode = np.arange(slots.num_envs)  # that each slot plays; those from `count` on do not count
     found = HostEpisodes(np.zeros(count), np.zeros(count, np.int64))
     now = slots.reset_to(rows(world, levels[episode % count]))
@@ -281,8 +306,8 @@ def play_each(
 
     while (episode < count).any():
         if step % NOISE_STEPS == 0:
-            shape, key_now = (NOISE_STEPS, slots.num_envs), jax.random.fold_in(key, step)
-            noise = _noise(agent, memory, now, shape, key_now) * (0.0 if greedy else 1.0)
+            key_now = jax.random.fold_in(key, step)
+            noise = _noise(agent, memory, now, NOISE_STEPS, key_now) * (0.0 if greedy else 1.0)
         choice = choose(agent, memory, now.observation, begins, noise[step % NOISE_STEPS])
         playing = episode.copy()
         now = slots.step(np.asarray(choice.action), next_levels)

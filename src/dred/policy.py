@@ -10,8 +10,9 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Num, PRNGKeyArray
 
+from dred.agents.choices import chosen, noise_for
 from dred.agents.memory import forget
 from dred.agents.protocol import Agent
 
@@ -46,7 +47,7 @@ class Policy(eqx.Module):
         observation: Any,  # noqa: ANN401  (leaves [agent, …])
         *,
         key: PRNGKeyArray | None = None,
-    ) -> tuple[Any, Int[Array, "*agent"]]:
+    ) -> tuple[Any, Num[Array, "..."]]:
         """Return the memory after a step, and an action for each agent.
 
         Actions are drawn from the policy, or are the most probable ones if there is no key.
@@ -65,8 +66,11 @@ def _act(
     memory: Any,  # noqa: ANN401
     observation: Any,  # noqa: ANN401
     key: PRNGKeyArray | None,
-) -> tuple[Any, Int[Array, " agent"]]:
+) -> tuple[Any, Num[Array, "agent *numbers"]]:
     memory, output = agent.step(memory, observation)
+    if output.log_std is not None:
+        noise = jnp.zeros(()) if key is None else noise_for(output, key=key)
+        return memory, chosen(output, jnp.broadcast_to(noise, output.logits.shape))
     if key is None:
         return memory, output.logits.argmax(axis=-1)
     return memory, jax.random.categorical(key, output.logits)

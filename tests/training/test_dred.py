@@ -74,7 +74,7 @@ def proposing(setup, state, levels, monkeypatch):
 
 
 def warmed(setup, state):
-    return score_dataset(state, setup=setup, key=KEY)
+    return score_dataset(state, context=RunContext(DATASET), setup=setup, key=KEY)
 
 
 def return_of(setup, state, steps):

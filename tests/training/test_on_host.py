@@ -19,7 +19,7 @@ from dred.replay.buffer import rescore
 from dred.replay.distribution import probabilities
 from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 from dred.training.classify import Seen, classify, learn_to_guess
-from dred.training.on_host import draw_slots, rollout_in_simulator
+from dred.training.on_host import draw_slots, phases_for, rollout_in_simulator
 from dred.training.phases import eta_of
 from dred.training.state import new_setup
 from dred.training.train import simulators_of
@@ -265,11 +265,21 @@ def test_the_settings_are_those_of_the_papers_runs():
             assert (method.primary.transform, method.primary.temperature) == ("rank", 0.1)
 
 
-@pytest.mark.parametrize("method", ["plr", "vae-dred", "dr"])
-def test_methods_that_play_levels_only_to_score_them_are_refused(method):
+@pytest.mark.parametrize("method", ["vae-dred", "dr"])
+def test_methods_with_generators_that_the_task_does_not_have_are_refused(method):
     config = replace(SMOKE, method=METHODS[method])
-    with pytest.raises(ConfigError, match=r"only to score them|generator"):
+    with pytest.raises(ConfigError, match="generator"):
         new_setup(config, pretend_task())
+
+
+def test_every_level_of_the_dataset_is_scored_before_the_first_replay():
+    """In slots of their own: those that agents learn from are not disturbed."""
+    state, context, setup = begun("plr")
+    before = context.simulators["play"].level.copy()
+    after = phases_for(setup).score_dataset(state, context=context, setup=setup, key=KEY)
+    assert after.buffer.is_scored.all() and not state.buffer.is_scored.any()
+    np.testing.assert_array_equal(context.simulators["play"].level, before)
+    assert int(after.buffer.num_draws) == 0
 
 
 def test_a_simulator_trains_one_seed_at_a_time():

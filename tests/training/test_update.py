@@ -41,10 +41,15 @@ def after(setup, state, count):
     return state
 
 
+def warmed(setup, state):
+    score = jax.jit(lambda state: score_dataset(state, context=GIVEN, setup=setup, key=KEY))
+    return score(state)
+
+
 def test_every_level_of_the_dataset_is_scored_before_the_first_replay():
     setup, state = begin("plr")
     assert not state.buffer.is_scored.any()
-    warm = jax.jit(lambda state: score_dataset(state, setup=setup, key=KEY))(state)
+    warm = warmed(setup, state)
     assert warm.buffer.is_scored.all()
     assert warm.buffer.num_draws == 0  # nothing was drawn yet
     for one, other in zip(
@@ -56,7 +61,7 @@ def test_every_level_of_the_dataset_is_scored_before_the_first_replay():
 def test_a_replayed_level_is_followed_by_another_draw_never_by_a_random_level():
     # minimax #6: after the first episode agents went on in levels that were in no buffer.
     setup, state = begin("plr", staleness=0.0)
-    warm = jax.jit(lambda state: score_dataset(state, setup=setup, key=KEY))(state)
+    warm = warmed(setup, state)
     supported = {3, 5}
     scored = jnp.isin(jnp.arange(12), jnp.array(sorted(supported)))
     buffer = replace_leaf(warm.buffer, is_scored=scored)

@@ -3,6 +3,9 @@
     observation ─ encoder ─ memory ─┬─ linear 32 ─ tanh ─ linear        (policy)
                                     └─ linear 32 ─ tanh ─ linear 1      (value)
 
+Where actions are numbers, the policy's head gives their means, and their spreads are learned beside
+it, the same everywhere.
+
 With the gridworld's convolution and an LSTM of 256, sizes and first weights are those of the
 released code (432 929 parameters, with one bias for the LSTM). [fidelity 40] The paper speaks of
 two hidden layers of 32 in each head; there is one.
@@ -16,6 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
 
 from dred.agents.encoders import Encoder, Linear
+from dred.agents.gaussian import FIRST_LOG_STD
 from dred.agents.initialise import orthogonal
 from dred.agents.memory import MEMORIES, Cell
 from dred.agents.protocol import PolicyOutput
@@ -32,6 +36,7 @@ class ActorCritic(eqx.Module):
     actor: Linear
     critic_hidden: Linear
     critic: Linear
+    log_std: Float[Array, " action"] | None = None  # if actions are numbers
 
     @property
     def num_features(self) -> int:
@@ -87,7 +92,10 @@ class ActorCritic(eqx.Module):
         bias = jnp.concatenate([layer.bias for layer in layers])
         both = jnp.tanh(Linear(weight, bias)(features))
         for_actor, for_critic = jnp.split(both, 2, axis=-1)
-        return PolicyOutput(self.actor(for_actor), self.critic(for_critic)[..., 0])
+        logits, value = self.actor(for_actor), self.critic(for_critic)[..., 0]
+        if self.log_std is None:
+            return PolicyOutput(logits, value)
+        return PolicyOutput(logits, value, jnp.broadcast_to(self.log_std, logits.shape))
 
 
 def keys_for_agent(key: PRNGKeyArray) -> tuple[Key[Array, " 3"], Key[Array, " 5"]]:
@@ -97,9 +105,17 @@ def keys_for_agent(key: PRNGKeyArray) -> tuple[Key[Array, " 3"], Key[Array, " 5"
 
 
 def new_agent(
-    config: AgentConfig, encoder: Encoder, num_actions: int, *, keys: Key[Array, " 5"]
+    config: AgentConfig,
+    encoder: Encoder,
+    num_actions: int,
+    *,
+    keys: Key[Array, " 5"],
+    continuous: bool = False,
 ) -> ActorCritic:
-    """Return an agent that has learned nothing, with this encoder."""
+    """Return an agent that has learned nothing, with this encoder.
+
+    If actions are continuous, `num_actions` is how many numbers one has.
+    """
     for_heads = iter(keys[1:])
 
     def head(size: int, outputs: int, gain: float) -> Linear:
@@ -114,4 +130,5 @@ def new_agent(
         actor=head(config.head_size, num_actions, 0.01),
         critic_hidden=head(size, config.head_size, 2**0.5),
         critic=head(config.head_size, 1, 1.0),
+        log_std=jnp.full(num_actions, FIRST_LOG_STD) if continuous else None,
     )

@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.sharding import Mesh
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray
 
 from dred.agents.advantage import advantages
-from dred.agents.categorical import entropy, log_prob
+from dred.agents.choices import entropy_of, log_prob_of
 from dred.agents.optimise import moved
 from dred.agents.protocol import Agent, AgentT
 from dred.agents.rollout import Rollout
@@ -118,7 +118,7 @@ class Segments(eqx.Module):
 
     observation: Any  # leaves [time, segment, …]
     begins: Bool[Array, "time segment"]
-    action: Int[Array, "time segment"]
+    action: Num[Array, "time segment *numbers"]
     log_prob: Float[Array, "time segment"]  # when the action was chosen
     value: Float[Array, "time segment"]  # expected then
     advantage: Float[Array, "time segment"]  # normalised
@@ -169,10 +169,10 @@ def cut(
 def loss_of(agent: Agent, some: Segments, config: PPOConfig) -> tuple[Float[Array, ""], Losses]:
     """The whole loss on some segments: policy + c_v · value − c_e · entropy."""
     output = agent.unroll(some.observation, some.begins, some.memory)
-    log_ratio = log_prob(output.logits, some.action) - some.log_prob
+    log_ratio = log_prob_of(output, some.action) - some.log_prob
     policy = policy_loss(log_ratio, some.advantage, clip=config.clip)
     value = value_loss(output.value, some.value, some.target, clip=config.clip)
-    randomness = entropy(output.logits).mean()
+    randomness = entropy_of(output).mean()
     total = policy + config.value_coefficient * value - config.entropy_coefficient * randomness
     ratio = jnp.exp(log_ratio)
     outside = jnp.where(jnp.abs(ratio - 1.0) > config.clip, 1.0, 0.0).mean()

@@ -10,8 +10,9 @@ AgentT = TypeVar("AgentT", bound="Agent")
 class PolicyOutput(NamedTuple):
     """What an agent makes of an observation and its memory."""
 
-    logits: Float[Array, "*batch action"]  # of the policy
+    logits: Float[Array, "*batch action"]  # of the policy; of actions that are numbers, the means
     value: Float[Array, "*batch"]  # what the critic expects from here on
+    log_std: Float[Array, "*batch action"] | None = None  # if actions are numbers: ln σ of each
 
 
 @runtime_checkable

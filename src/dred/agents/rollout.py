@@ -7,12 +7,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
+from jaxtyping import Array, Bool, Float, Int, Num, PRNGKeyArray, UInt32
 
-from dred.agents.categorical import entropy, gumbel_noise, log_prob, sample
+from dred.agents.choices import chosen, entropy_of, log_prob_of, noise_for
 from dred.agents.episodes import NextStart, Start, begin, where
 from dred.agents.memory import forget
-from dred.agents.protocol import Agent
+from dred.agents.protocol import Agent, PolicyOutput
 from dred.devices import BY_AGENT, BY_TIME_AND_AGENT, SHARED, gathered, spread
 from dred.environment import Environment
 
@@ -25,7 +25,7 @@ class Rollout(eqx.Module, Generic[ObservationT]):
     observation: ObservationT  # leaves [time, env, …]
     begins: Bool[Array, "time env"]  # an episode begins with this observation
     level: Int[Array, "time env"]  # of the world
-    action: Int[Array, "time env"]
+    action: Num[Array, "time env *numbers"]  # the number of one, or the numbers of it
     log_prob: Float[Array, "time env"]  # of the action, when it was chosen
     entropy: Float[Array, "time env"]  # of the policy, in nats
     reward: Float[Array, "time env"]
@@ -65,7 +65,8 @@ def roll_out(
     """
     num_envs = start.level.shape[0]
     key_action, key_start = jax.random.split(key)
-    noise = gumbel_noise((length, num_envs, environment.num_actions), key=key_action)
+    output = jax.eval_shape(partial(first_output, agent, environment, world, start))
+    noise = noise_for(output, lead=(length,), key=key_action)
     bits = jax.random.bits(key_start, (length, num_envs, 2))
     game = Game(environment, next_start, segment_length or length, value_ends)
     some = spread(
@@ -75,6 +76,18 @@ def roll_out(
         gives=BY_TIME_AND_AGENT,
     )
     return gathered(some(agent, world, start, noise, bits), mesh)
+
+
+def first_output(
+    agent: Agent,
+    environment: Environment[Any, Any, Any, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    start: Start,
+) -> PolicyOutput:
+    """Return what a batch of agents makes of its first observations."""
+    state = begin(environment, world, start)
+    seen = jax.vmap(lambda one: environment.observe(world, one))(state)
+    return agent.step(agent.initial_memory(start.level.shape[0]), seen)[1]
 
 
 class Game(NamedTuple):
@@ -139,7 +152,7 @@ def play_step(
     """Let each agent act once; where that ends an episode, begin the next."""
     environment, (noise_t, bits_t) = game.environment, drawn
     memory, output = agent.step(forget(now.memory, now.begins), now.observation)
-    action = sample(output.logits, noise_t)
+    action = chosen(output, noise_t)
     after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
     ended = after.terminated | after.truncated
     end_value = jnp.zeros_like(output.value)
@@ -159,8 +172,8 @@ def play_step(
         now.begins,
         now.start.level,
         action,
-        log_prob(output.logits, action),
-        entropy(output.logits),
+        log_prob_of(output, action),
+        entropy_of(output),
         after.reward,
         after.terminated,
         after.truncated,

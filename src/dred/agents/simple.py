@@ -15,21 +15,25 @@ from dred.environment import Environment
 class SimpleAgent:
     """Makes agents for an environment whose observations are numbers of about 1.
 
-    `level` is any level, as a batch of one: it tells the shape of observations.
+    `level` is any level, as a batch of one: it tells the shape of observations. If actions are
+    `continuous`, each is as many numbers as the environment says it has actions.
     """
 
     def __init__(
         self,
         environment: Environment[Any, Any, Any, Any],
         level: Any,  # noqa: ANN401  (a batch of one level)
+        *,
+        continuous: bool = False,
     ) -> None:
-        self.environment, self.level = environment, level
+        self.environment, self.level, self.continuous = environment, level, continuous
 
     def __call__(self, config: AgentConfig, key: PRNGKeyArray) -> ActorCritic:
         """Return an agent that has learned nothing."""
         for_encoder, rest = keys_for_agent(key)
         encoder = new_flat_encoder(self._example(), config.hidden_size, key=for_encoder[0])
-        return new_agent(config, encoder, self.environment.num_actions, keys=rest)
+        num_actions = self.environment.num_actions
+        return new_agent(config, encoder, num_actions, keys=rest, continuous=self.continuous)
 
     def _example(self) -> Any:  # noqa: ANN401  (shapes of an observation)
         def first() -> Any:  # noqa: ANN401

@@ -1,7 +1,9 @@
 """`dred bench`: measure speed on this machine."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import tyro
@@ -15,11 +17,12 @@ class Bench:
     """Measure how fast dred is here, next to others, in one run.
 
     NAME is wfc (layouts by wave function collapse, against the solver in the minigrid package), env
-    (steps a second in the gridworld, against minigrid itself), train (transitions a second at each
-    preset on one device and on all, against the machine's own matrix product), methods (seconds per
-    update of every method, generator and measurement), procgen (steps, images and updates, against
-    JAX's own convolution gradients) or start (how long `dred --help` takes to answer, against
-    Python).
+    (steps a second in the gridworld, against minigrid itself), control (steps a second of the
+    control environments and of the host adapter, against Gymnasium's own), train (transitions a
+    second at each preset on one device and on all, against the machine's own matrix product),
+    methods (seconds per update of every method, generator and measurement), procgen (steps, images
+    and updates, against JAX's own convolution gradients) or start (how long `dred --help` takes to
+    answer, against Python).
 
     For example:
       dred bench wfc
@@ -46,7 +49,8 @@ class Bench:
             raise ConfigError(f"--repeats (={self.repeats}) must be at least 1.")
         benches: Mapping[str, Callable[[], Result]] = {
             "wfc": self._wfc,
-            "env": self._env,
+            "env": partial(self._with_gymnasium, "env"),
+            "control": partial(self._with_gymnasium, "control"),
             "train": self._train,
             "methods": self._methods,
             "procgen": self._procgen,
@@ -83,15 +87,15 @@ class Bench:
 
         return start.run(repeats=self.repeats)
 
-    def _env(self) -> "Result":
+    def _with_gymnasium(self, name: str) -> "Result":
         try:
-            from dred.benchmarks import env
+            module = importlib.import_module(f"dred.benchmarks.{name}")
         except ModuleNotFoundError as error:
             raise DredError(
                 f"The comparison needs the package {error.name!r}, which is not installed. Install "
                 f"it with: {how_to_install('gym')}"
             ) from None
-        return env.run(repeats=self.repeats, seed=self.seed)
+        return module.run(repeats=self.repeats, seed=self.seed)
 
 
 Result = tuple[dict[str, object], Callable[[], None]]  # for JSON, and what prints it as a table

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.categorical import gumbel_noise, sample
+from dred.agents.choices import chosen, noise_for
 from dred.agents.episodes import Start, begin, where
 from dred.agents.protocol import Agent
 from dred.environment import Environment
@@ -54,8 +54,8 @@ def evaluate(
     def step(now: _Playing) -> _Playing:
         seen = jax.vmap(lambda one: environment.observe(world, one))(now.state)
         memory, output = agent.step(now.memory, seen)
-        noise = gumbel_noise(output.logits.shape, key=jax.random.fold_in(key_act, now.time))
-        action = sample(output.logits, noise * (0.0 if greedy else 1.0))
+        noise = noise_for(output, key=jax.random.fold_in(key_act, now.time))
+        action = chosen(output, noise * (0.0 if greedy else 1.0))
         after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
         ended = after.terminated | after.truncated
         return _Playing(

@@ -27,7 +27,14 @@ from dred.agents.rollout import roll_out
 from dred.config import ProbeConfig
 from dred.environment import Environment
 from dred.evaluation.statistics import deviation
-from dred.host import SIDE_BY_SIDE, HostEnvironment, new_ongoing, roll_out_on_host, rows
+from dred.host import (
+    SIDE_BY_SIDE,
+    HostEnvironment,
+    new_ongoing,
+    roll_out_on_host,
+    rows,
+    seed_from,
+)
 
 AnyArray = Array | np.ndarray  # on a device or here
 
@@ -154,7 +161,7 @@ def examples_on_host(
     found: list[Examples] = []
     for begin in range(0, num_levels, SIDE_BY_SIDE):
         some = np.asarray(levels[begin : begin + SIDE_BY_SIDE])
-        slots = environment.open(len(some))
+        slots = environment.open(len(some), seed=seed_from(jax.random.fold_in(key, begin)))
         slots.reset_to(rows(world, some))
         again = np.broadcast_to(some, (config.length, len(some)))
         played = roll_out_on_host(

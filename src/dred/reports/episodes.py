@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.categorical import gumbel_noise, sample
+from dred.agents.choices import chosen, noise_for
 from dred.agents.episodes import Start, begin
 from dred.agents.protocol import Agent
 from dred.environment import Environment
@@ -109,8 +109,8 @@ def record(
     def step(now: _Now) -> _Now:
         seen = jax.vmap(lambda one: environment.observe(world, one))(now.state)
         memory, output = agent.step(now.memory, seen)
-        noise = gumbel_noise(output.logits.shape, key=jax.random.fold_in(key_act, now.time))
-        action = sample(output.logits, noise)
+        noise = noise_for(output, key=jax.random.fold_in(key_act, now.time))
+        action = chosen(output, noise)
         after = jax.vmap(lambda one, a: environment.step(world, one, a))(now.state, action)
         return _Now(
             after.state,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,7 +23,7 @@ from dred.replay.buffer import EMPTY, MUTATED, NEVER, NEW, Buffer, locate, note_
 from dred.replay.distribution import drawn_from, note_distribution, probabilities, scheduled
 from dred.replay.scores import LevelScores, is_final, record, score_levels
 from dred.task import GeneratorInput, RunContext
-from dred.training.state import Setup, TrainState, store
+from dred.training.state import Setup, Stored, TrainState, store
 
 
 class Played(eqx.Module):
@@ -73,9 +73,23 @@ def rollout_on_new_levels(
     """Play new levels, one for each agent for the whole rollout."""
     no_parents = jnp.zeros(setup.config.ppo.num_envs, jnp.int32)
     played = generate_and_score(state, NEW, no_parents, context=context, setup=setup, key=key)
+    return noted(state, played, setup)
+
+
+def noted(state: TrainState, played: Played, setup: Setup) -> Played:
+    """Return a rollout whose buffer has taken P_Λ as it is then into its running mean."""
     after = replace(state, buffer=played.buffer)
     chances = probabilities(after.buffer, setup.config.method, eta_of(after, setup))
     return replace(played, buffer=with_distribution(after, chances, setup))
+
+
+class Phases(NamedTuple):
+    """The phases of an update, where the task's levels are played."""
+
+    score_dataset: Callable[..., TrainState]
+    explore: Callable[..., TrainState]
+    roll_out: Callable[..., Played]
+    mutate: Callable[..., TrainState]
 
 
 ROLLOUTS: dict[str, Callable[..., Played]] = {
@@ -84,21 +98,30 @@ ROLLOUTS: dict[str, Callable[..., Played]] = {
 }
 
 
-def score_dataset(state: TrainState, *, setup: Setup, key: PRNGKeyArray) -> TrainState:
-    """Score those levels of the dataset that have no score yet, without learning."""
-    num_envs = setup.config.ppo.num_envs
+def is_waiting(buffer: Buffer, tried: Bool[Array, " slot"]) -> Bool[Array, " slot"]:
+    """Return which levels of the dataset have no score yet, of those that were not tried now."""
+    return buffer.from_dataset & ~buffer.is_scored & ~tried
 
-    def is_waiting(buffer: Buffer, tried: Array) -> Array:
-        return buffer.from_dataset & ~buffer.is_scored & ~tried
+
+def next_waiting(waiting: Bool[Array, " slot"], count: int) -> Int[Array, " env"]:
+    """Return so many slots whose levels wait to be scored, taking turns if there are fewer."""
+    order = jnp.argsort(~waiting, stable=True)  # those that wait come first
+    return order[jnp.arange(count) % jnp.maximum(waiting.sum(), 1)]
+
+
+def score_dataset(
+    state: TrainState, *, context: RunContext, setup: Setup, key: PRNGKeyArray
+) -> TrainState:
+    """Score those levels of the dataset that have no score yet, without learning."""
+    del context
+    num_envs = setup.config.ppo.num_envs
 
     def is_due(now: tuple[Buffer, Array]) -> Array:
         return is_waiting(*now).any()
 
     def score_some(now: tuple[Buffer, Array]) -> tuple[Buffer, Array]:
         buffer, tried = now
-        waiting = is_waiting(buffer, tried)
-        order = jnp.argsort(~waiting, stable=True)  # those that wait come first
-        slots = order[jnp.arange(num_envs) % jnp.maximum(waiting.sum(), 1)]
+        slots = next_waiting(is_waiting(buffer, tried), num_envs)
         played = play_and_score(
             state,
             buffer.levels.world,
@@ -121,17 +144,12 @@ def explore(
     state: TrainState, *, context: RunContext, setup: Setup, key: PRNGKeyArray
 ) -> TrainState:
     """Score new levels without learning, again and again, until it is time to replay."""
-    method, num_envs = setup.config.method, setup.config.ppo.num_envs
+    num_envs = setup.config.ppo.num_envs
     most = 2 * state.buffer.capacity // num_envs  # new levels may all be known already
     no_parents = jnp.zeros(num_envs, jnp.int32)
 
     def is_due(now: tuple[TrainState, Array]) -> Array:
-        full = now[0].buffer.share_full
-        chance = jnp.where(
-            full >= method.min_fill_fraction, jnp.minimum(full, method.replay_prob), 0.0
-        )
-        coin = jax.random.uniform(jax.random.fold_in(key, 2 * now[1]))
-        return (coin >= chance) & (now[1] < most)
+        return ~is_time_to_replay(now[0], now[1], setup, key) & (now[1] < most)
 
     def score_some(now: tuple[TrainState, Array]) -> tuple[TrainState, Array]:
         state, count = now
@@ -142,6 +160,15 @@ def explore(
         return replace(state, buffer=played.buffer), count + 1
 
     return jax.lax.while_loop(is_due, score_some, (state, jnp.zeros((), jnp.int32)))[0]
+
+
+def is_time_to_replay(
+    state: TrainState, count: Int[Array, ""] | int, setup: Setup, key: PRNGKeyArray
+) -> Bool[Array, ""]:
+    """Return whether chance says to replay, after so many times of scoring new levels."""
+    method, full = setup.config.method, state.buffer.share_full
+    chance = jnp.where(full >= method.min_fill_fraction, jnp.minimum(full, method.replay_prob), 0.0)
+    return jax.random.uniform(jax.random.fold_in(key, 2 * count)) < chance
 
 
 def mutate(
@@ -177,31 +204,68 @@ def generate_and_score(
 ) -> Played:
     """Make levels, play each for a whole rollout, and admit those that may enter."""
     key_make, key_play = jax.random.split(key)
+    made = generate(state, made_by, parents, context=context, setup=setup, key=key_make)
+    played = play_and_score(
+        state,
+        made.stored.world,
+        jnp.arange(parents.shape[0]),
+        same_start,
+        best=made.best,
+        optimal=made.optimal,
+        setup=setup,
+        key=key_play,
+    )
+    return admit_generated(state, made, played, made_by, parents, setup=setup)
+
+
+class Generated(eqx.Module):
+    """New levels, and what is known of them before they are played."""
+
+    stored: Stored
+    best: Float[Array, " level"]  # return so far, of those that the buffer has already
+    optimal: Float[Array, " level"]
+
+
+def generate(
+    state: TrainState,
+    made_by: int,
+    parents: Int[Array, " env"],
+    *,
+    context: RunContext,
+    setup: Setup,
+    key: PRNGKeyArray,
+) -> Generated:
+    """Make as many levels as there are parents, by the generator that the method names."""
     buffer, method = state.buffer, setup.config.method
     name = makers_of(method)[made_by]
     generator = setup.task.generators[name]
-    has_parents = made_by == MUTATED and generator.uses_parents
     given = GeneratorInput(
         dataset=context.dataset,
         parents=jax.tree.map(lambda leaf: leaf[parents], buffer.levels.level),
         model=context.models.get(name),
     )
     settings = settings_of(method, name, generator)
-    made = store(setup, generator.propose(given, settings, key_make))
-    optimal = setup.task.optimal_of(made.level, made.world)
-    played = play_and_score(
-        state,
-        made.world,
-        jnp.arange(parents.shape[0]),
-        same_start,
-        best=buffer.best.at[locate(buffer, made)].get(mode="fill", fill_value=NEVER),
-        optimal=optimal,
-        setup=setup,
-        key=key_play,
-    )
+    made = store(setup, generator.propose(given, settings, key))
+    best = buffer.best.at[locate(buffer, made)].get(mode="fill", fill_value=NEVER)
+    return Generated(made, best, setup.task.optimal_of(made.level, made.world))
+
+
+def admit_generated(
+    state: TrainState,
+    made: Generated,
+    played: Played,
+    made_by: int,
+    parents: Int[Array, " env"],
+    *,
+    setup: Setup,
+) -> Played:
+    """Return a rollout in new levels, with the buffer to which the good ones are admitted."""
+    buffer, method, optimal = state.buffer, setup.config.method, made.optimal
+    generator = setup.task.generators[makers_of(method)[made_by]]
+    has_parents = made_by == MUTATED and generator.uses_parents
     scores = played.scores
     candidates = Candidates(
-        levels=made,
+        levels=made.stored,
         primary=scores.primary,
         secondary=scores.secondary,
         best=scores.best,

@@ -153,12 +153,6 @@ def check_method(config: TrainConfig, task: Task) -> None:
             f"{method.name}: the score 'level_nll' is about levels of the dataset, which a "
             "classifier can know; this method also generates others."
         )
-    if isinstance(task.environment, HostEnvironment) and (generates or method.warm_up):
-        raise ConfigError(
-            f"{method.name} plays levels only to score them, which the simulator of {task.name} "
-            "does not do. Use a method without generators and warm_up, such as uniform, or "
-            "value-l1 in place of plr."
-        )
 
 
 def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[Agent]:
@@ -231,7 +225,7 @@ def first_ongoing(setup: Setup, agent: Agent, num_levels: int, num_envs: int) ->
     """Return what goes on in a simulator at first: levels 0, 1, 2 and so on, as released."""
     if not isinstance(setup.environment, HostEnvironment) or not num_envs:
         return None
-    return new_ongoing(agent, jnp.arange(num_envs, dtype=jnp.int32) % num_levels)
+    return new_ongoing(agent, jnp.arange(num_envs, dtype=jnp.int32) % max(num_levels, 1))
 
 
 FIRST_WEIGHTS, FIRST_CLASSIFIER = 2**31 - 2, 2**31 - 4  # numbers that no update has

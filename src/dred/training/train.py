@@ -25,6 +25,7 @@ from dred.run_folder import RunFolder, now
 from dred.task import LevelSet, RunContext, Task
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.milestones import milestones
+from dred.training.on_host import scores_apart
 from dred.training.phases import makers_of
 from dred.training.saved import in_order, save_levels, save_policies
 from dred.training.state import (
@@ -167,9 +168,9 @@ class Trainer:
     def _begin_simulators(self) -> None:
         """Begin the first levels of simulators, if there are any."""
         going = {"play": self.states.ongoing, "classify": self.states.classified}
-        world = jax.tree.map(lambda leaf: leaf[0], self.states.buffer.levels.world)
+        world = self.setup.environment.prepare(self.context.dataset)  # with these a buffer begins
         for name, slots in (self.context.simulators or {}).items():
-            ongoing = going[name]
+            ongoing = going.get(name, self.states.ongoing)
             if ongoing is not None:
                 slots.reset_to(rows(world, ongoing.level[0]))
 
@@ -409,13 +410,21 @@ def check_one_seed(task: Task, seeds: Sequence[int]) -> None:
 
 
 def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None:
-    """Start the simulators of a run on the host: to learn from, and for the classifier."""
+    """Start the simulators of a run on the host: to learn from, to score, for the classifier."""
     environment, config = setup.task.environment, setup.config
     if not isinstance(environment, HostEnvironment):
         return None
     check_one_seed(setup.task, seeds)
-    counts = {"play": config.ppo.num_envs, "classify": config.classifier.num_envs}
-    return {name: environment.open(count) for name, count in counts.items() if count}
+    counts = {
+        "play": config.ppo.num_envs,
+        "classify": config.classifier.num_envs,
+        "score": config.ppo.num_envs if scores_apart(config.method) else 0,
+    }
+    random = np.random.SeedSequence(seeds[0])
+    numbers = dict(zip(counts, random.generate_state(len(counts)).tolist(), strict=True))
+    return {
+        name: environment.open(count, seed=numbers[name]) for name, count in counts.items() if count
+    }
 
 
 def spread(levels: LevelSet, most: int) -> LevelSet:

@@ -9,8 +9,8 @@ from dred.agents.ppo import learn
 from dred.generation import NONE
 from dred.task import RunContext
 from dred.training.classify import classify
-from dred.training.on_host import rollout_for
-from dred.training.phases import explore, mutate, score_dataset, select_parents
+from dred.training.on_host import phases_for
+from dred.training.phases import select_parents
 from dred.training.state import Metrics, Setup, TrainState
 
 CLASSIFY = 5  # a number for the key of the classifier, beside the five of the other phases
@@ -25,14 +25,14 @@ def update(
     all of the dataset are scored and chance says to replay; after it, new levels may be made from
     those that were replayed, scored, and admitted to the buffer. A classifier may learn beside.
     """
-    method, ppo = setup.config.method, setup.config.ppo
+    method, ppo, phases = setup.config.method, setup.config.ppo, phases_for(setup)
     key_score, key_explore, key_play, key_learn, key_mutate = jax.random.split(key, 5)
 
     if method.warm_up and method.initial_buffer == "dataset":
-        state = score_dataset(state, setup=setup, key=key_score)
+        state = phases.score_dataset(state, context=context, setup=setup, key=key_score)
     if method.learn_on == "replay" and method.new_level_generator != NONE:
-        state = explore(state, context=context, setup=setup, key=key_explore)
-    played = rollout_for(setup)(state, context=context, setup=setup, key=key_play)
+        state = phases.explore(state, context=context, setup=setup, key=key_explore)
+    played = phases.roll_out(state, context=context, setup=setup, key=key_play)
     learner, losses = learn(
         state.learner,
         played.rollout,
@@ -52,7 +52,7 @@ def update(
     )
     if method.mutation_generator != NONE:
         parents = select_parents(played.scores, method.num_parents, ppo.num_envs)
-        after = mutate(after, parents, context=context, setup=setup, key=key_mutate)
+        after = phases.mutate(after, parents, context=context, setup=setup, key=key_mutate)
     metrics = Metrics.of(played.rollout, played.scores, losses, setup.task.is_solved, state.ongoing)
     if state.classifier is not None:
         key_classify = jax.random.fold_in(key, CLASSIFY)

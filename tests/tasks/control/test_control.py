@@ -17,12 +17,13 @@ from dred.evaluation.sources import source_distances
 from dred.task import GeneratorInput
 from dred.tasks.control.cartpole import CARTPOLE, TRACK
 from dred.tasks.control.environment import EPISODE, PARTS, PUSHES, STEP, ControlEnvironment
-from dred.tasks.control.generators import KernelConfig, NudgeConfig, in_unit
-from dred.tasks.control.levels import COUNTS, DeviceFormat, make
+from dred.tasks.control.levels import COUNTS, make
 from dred.tasks.control.pendulum import PENDULUM
-from dred.tasks.control.shift import BINS, pair_histograms
 from dred.tasks.control.system import MAX_DELAY
 from dred.tasks.control.task import control_task
+from dred.tasks.vectors.generators import KernelConfig, NudgeConfig, in_unit
+from dred.tasks.vectors.shift import BINS, pair_histograms
+from dred.tasks.vectors.table import VectorFormat
 from tests.patience import stopped_after
 
 SYSTEMS = [PENDULUM, CARTPOLE]
@@ -178,11 +179,12 @@ def test_a_csv_file_is_a_set_of_devices(tmp_path):
     names = list(PENDULUM.names)
     path = tmp_path / "mine.csv"
     path.write_text("note," + ",".join(names) + "\nx,1,1,9.8,5,0.1,0\ny,0.5,0.6,9.8,2,0,1\n")
-    levels = DeviceFormat(PENDULUM).load(path)
+    levels = VectorFormat(PENDULUM).load(path)
     assert len(levels) == 2
     assert levels[1]["length"] == 0.5
-    levels.save(tmp_path / "mine.npz")
-    assert DeviceFormat(PENDULUM).load(tmp_path / "mine.npz").digest == levels.digest
+    out = tmp_path / "mine.npz"
+    main(["levels", "import", str(path), "--task", "control/pendulum", "--out", str(out)])
+    assert VectorFormat(PENDULUM).load(out).digest == levels.digest
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_a_csv_file_is_a_set_of_devices(tmp_path):
 def test_a_csv_file_that_is_wrong_is_refused_with_the_place(text, words, tmp_path):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(DatasetError, match=words):
-        DeviceFormat(PENDULUM).load(tmp_path / "x.csv")
+        VectorFormat(PENDULUM).load(tmp_path / "x.csv")
 
 
 def test_the_same_devices_are_at_distance_0_and_boxes_that_do_not_overlap_at_1():
@@ -305,7 +307,7 @@ def test_a_fitted_model_makes_devices_like_its_own_and_loads_as_it_was(fitted):
 
 def test_a_fitted_model_is_refused_for_other_devices_and_what_is_none_is_said(fitted, tmp_path):
     vae = control_task("pendulum").generators["vae"]
-    with pytest.raises(DatasetError, match="fitted to other devices"):
+    with pytest.raises(DatasetError, match="fitted to other levels"):
         vae.load(fitted / "vae", make(PENDULUM, "test"))
     with pytest.raises(CheckpointError, match=r"no generator\.json"):
         vae.load(tmp_path, make(PENDULUM, "test"))
@@ -356,7 +358,7 @@ def test_sets_of_a_task_are_made_by_name(tmp_path, capsys):
         ]
     )
     assert "6 levels of control/cartpole" in capsys.readouterr().out
-    assert len(DeviceFormat(CARTPOLE).load(tmp_path / "x.npz")) == 6
+    assert len(VectorFormat(CARTPOLE).load(tmp_path / "x.npz")) == 6
     for words in (
         ["control/cartpole/nothing"],
         ["control/cart/edge"],

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from dred.tasks.control.system import DELAY, MAX_DELAY, Parameter, Physics, System
+from dred.tasks.control.system import DELAY, MAX_DELAY, Physics, System
+from dred.tasks.vectors.box import Parameter
 
 TRACK = 2.4  # metres to either end
 FASTEST = 20.0  # of cart and pole, in metres and radians a second

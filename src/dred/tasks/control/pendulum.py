@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from dred.tasks.control.system import DELAY, MAX_DELAY, Parameter, Physics, System
+from dred.tasks.control.system import DELAY, MAX_DELAY, Physics, System
+from dred.tasks.vectors.box import Parameter
 
 TOP_SPEED = 8.0  # of what sensors show, in radians a second
 

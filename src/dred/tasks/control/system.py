@@ -7,27 +7,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
+from dred.tasks.vectors.box import Parameter
+
 DELAY = "delay"  # the parameter that every system has: how late the sensors are, in steps
 MAX_DELAY = 3
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One number of a level."""
-
-    name: str
-    """What its column is called."""
-    low: float
-    """The smallest value: the lower side of the box 𝕏."""
-    high: float
-    """The largest value."""
-    label: str
-    """What it is, in words, with its unit."""
-
-    @property
-    def span(self) -> float:
-        """Return the length of the box along this parameter."""
-        return self.high - self.low
 
 
 @dataclass(frozen=True)
@@ -72,6 +55,11 @@ class System:
     """Return devices of these sizes and qualities: the process that makes the dataset."""
     outline: Callable[[NDArray[np.float64], dict[str, float]], list[NDArray[np.float64]]]
     """Return lines, each [point, (x, y)], that draw a device in a state, in metres."""
+
+    @property
+    def title(self) -> str:
+        """Return what its task is called."""
+        return f"control/{self.name}"
 
     @property
     def names(self) -> tuple[str, ...]:

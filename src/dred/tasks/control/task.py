@@ -11,14 +11,15 @@ from dred.errors import lookup
 from dred.task import Feature, LevelSet, Suite, Task
 from dred.tasks.control.cartpole import CARTPOLE
 from dred.tasks.control.environment import ControlEnvironment
-from dred.tasks.control.fitted import vector_vae
 from dred.tasks.control.generators import generators_of
-from dred.tasks.control.levels import DeviceFormat, make
+from dred.tasks.control.levels import make
 from dred.tasks.control.pendulum import PENDULUM
 from dred.tasks.control.pictures import ControlPictures
 from dred.tasks.control.presets import CONTROL_BUDGETS
-from dred.tasks.control.shift import pair_histograms
 from dred.tasks.control.system import System
+from dred.tasks.vectors.fitted import vector_vae
+from dred.tasks.vectors.shift import pair_histograms
+from dred.tasks.vectors.table import VectorFormat
 
 SYSTEMS = {system.name: system for system in (PENDULUM, CARTPOLE)}
 SOLVED = 0.5  # of a return: upright for more than half of the time
@@ -38,7 +39,7 @@ def control_task(name: str) -> Task:
 
 def new_task(system: System) -> Task:
     """Return a task whose levels are the parameters of a system."""
-    environment, level_format = ControlEnvironment(system=system), DeviceFormat(system)
+    environment, level_format = ControlEnvironment(system=system), VectorFormat(system)
 
     def measure(levels: Mapping[str, np.ndarray]) -> dict[str, Float[np.ndarray, " level"]]:
         return {name: np.asarray(levels[name], np.float64) for name in system.names}
@@ -52,7 +53,7 @@ def new_task(system: System) -> Task:
         return pair_histograms(system, levels, weights)
 
     return Task(
-        name=f"control/{system.name}",
+        name=system.title,
         environment=environment,
         level_format=level_format,
         new_agent=SimpleAgent(environment, make(system, "train", count=1).levels),
@@ -68,6 +69,6 @@ def new_task(system: System) -> Task:
         "of the box; the line below is the push of the motor.",
         suites={"control": Suite(SUITES, suite)},
         make_levels=lambda name, count, seed: make(system, name, count=count, seed=seed),
-        usual_levels={one: f"control/{system.name}/{one}" for one in ("train", "test")},
+        usual_levels={one: f"{system.title}/{one}" for one in ("train", "test")},
         default_levels=lambda: {"train": make(system, "train"), "test": make(system, "test")},
     )

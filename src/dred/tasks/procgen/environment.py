@@ -82,8 +82,9 @@ class ProcgenEnvironment:
         """Stop, saying how to install it, if the simulator is not there."""
         need_procgen()
 
-    def open(self, num_envs: int) -> ProcgenSlots:
-        """Return so many slots."""
+    def open(self, num_envs: int, *, seed: int = 0) -> ProcgenSlots:
+        """Return so many slots; levels leave nothing to chance."""
+        del seed
         states = first_states(self.game, self.difficulty)
         envs = ProcgenLevels(self.game, num_envs, difficulty=self.difficulty, first_states=states)
         return ProcgenSlots(envs)

@@ -1,4 +1,4 @@
-"""A model that was fitted to devices: its folder, and the generator that uses it."""
+"""A model that was fitted to levels: its folder, and the generator that uses it."""
 
 import dataclasses
 import hashlib
@@ -21,9 +21,9 @@ from dred.files import OutputError, cannot_write, write_text
 from dred.level_table import LevelTable
 from dred.settings import read_settings, varied
 from dred.task import FitRequest, Generator, GeneratorInput, LevelSet
-from dred.tasks.control.generators import Devices, count_of, in_box, in_unit
-from dred.tasks.control.system import System
-from dred.tasks.control.vae import (
+from dred.tasks.vectors.box import Box
+from dred.tasks.vectors.generators import Vectors, count_of, in_box, in_unit
+from dred.tasks.vectors.vae import (
     VECTOR_VAES,
     BetweenConfig,
     Latents,
@@ -42,23 +42,23 @@ class FittedVectors:
     """A fitted model as people use it."""
 
     path: Path
-    system: System
+    box: Box
     dataset: LevelTable
     latents: Latents
 
     def sample(self, count: int, *, key: PRNGKeyArray) -> LevelTable:
-        """Return so many new devices, between those that it was fitted to."""
+        """Return so many new levels, between those that it was fitted to."""
         unit = drawn_between(self.latents, count, BetweenConfig(), key)
-        devices = {name: np.asarray(one) for name, one in in_box(self.system, unit).items()}
+        levels = {name: np.asarray(one) for name, one in in_box(self.box, unit).items()}
         meta: dict[str, object] = {"generator": str(self.path), "fitted_to": self.dataset.digest}
-        return LevelTable(devices, ["vae"] * count, meta)
+        return LevelTable(levels, ["vae"] * count, meta)
 
 
-def vector_vae(system: System, load_levels: Callable[[Path], LevelTable]) -> Generator:
-    """Return the generator of a system's devices."""
+def vector_vae(box: Box, load_levels: Callable[[Path], LevelTable]) -> Generator:
+    """Return the generator of levels in a box."""
 
-    def propose(given: GeneratorInput, settings: BetweenConfig, key: PRNGKeyArray) -> Devices:
-        return in_box(system, drawn_between(given.model, count_of(given), settings, key))
+    def propose(given: GeneratorInput, settings: BetweenConfig, key: PRNGKeyArray) -> Vectors:
+        return in_box(box, drawn_between(given.model, count_of(given), settings, key))
 
     def fit(levels: LevelSet, out: Path, request: FitRequest) -> FittedVectors:
         config = lookup(VECTOR_VAES, request.preset, what="preset of the generator")
@@ -66,7 +66,7 @@ def vector_vae(system: System, load_levels: Callable[[Path], LevelTable]) -> Gen
         task = {"config": dataclasses.asdict(config), "seed": check_seed(request.seed)}
         if out.exists():
             raise ConfigError(f"{out} exists already. Choose another place to write to.")
-        unit = in_unit(system, jax.tree.map(jnp.asarray, levels.levels))
+        unit = in_unit(box, jax.tree.map(jnp.asarray, levels.levels))
         model, losses = fitted_to(unit, config, jax.random.key(request.seed))
         facts = {"kind": "vector-vae", "digest": levels.digest, "loss": float(losses[-100:].mean())}
         write_folder(out, {**facts, **task}, levels, model)
@@ -75,16 +75,16 @@ def vector_vae(system: System, load_levels: Callable[[Path], LevelTable]) -> Gen
     def load(folder: Path) -> FittedVectors:
         facts, dataset = facts_of(folder), load_levels(folder / "levels.npz")
         config = read_settings(VectorVAEConfig, facts["config"], where=f"{folder}/generator.json")
-        unit = in_unit(system, jax.tree.map(jnp.asarray, dataset.levels))
+        unit = in_unit(box, jax.tree.map(jnp.asarray, dataset.levels))
         blank = jax.eval_shape(lambda: new_vae(unit, config, jax.random.key(0)))
         model = checkpoint.load(folder / WEIGHTS, blank)
-        return FittedVectors(folder, system, dataset, Latents(model, *jax.vmap(model.encode)(unit)))
+        return FittedVectors(folder, box, dataset, Latents(model, *jax.vmap(model.encode)(unit)))
 
     def load_for(folder: Path, levels: LevelSet) -> Latents:
         found = load(folder)
         if found.dataset.digest != levels.digest:
             raise DatasetError(
-                f"{folder} was fitted to other devices (digest {found.dataset.digest[:12]}) than "
+                f"{folder} was fitted to other levels (digest {found.dataset.digest[:12]}) than "
                 f"those to train on ({levels.digest[:12]}). Fit a generator to these."
             )
         return found.latents
@@ -120,13 +120,13 @@ def facts_of(folder: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise CheckpointError(
             f"{folder} is not a fitted generator: it has no generator.json. Fit one with `dred fit "
-            "--task control/NAME --levels F --out G`."
+            "--task TASK --levels F --out G`."
         ) from None
     except ValueError as error:
         raise CheckpointError(f"{folder}/generator.json is damaged: {error}.") from None
     if facts.get("kind") != "vector-vae":
         raise CheckpointError(
-            f"{folder} is a generator of another kind ({facts.get('kind')!r}) than the devices of "
-            "control tasks need. Fit one with `dred fit --task control/NAME`."
+            f"{folder} is a generator of another kind ({facts.get('kind')!r}) than levels that are "
+            "vectors need. Fit one with `dred fit --task TASK`."
         )
     return facts

@@ -1,8 +1,8 @@
 """A variational autoencoder over vectors of parameters: fitted in seconds, used to interpolate.
 
-Devices are standardised by the dataset's mean and spread. The encoder gives the mean and the spread
+Vectors are standardised by the dataset's mean and spread. The encoder gives the mean and the spread
 of four latent numbers, the decoder the mean of the device; a spread for each parameter is learned.
-New devices lie between the places of two devices of the dataset in the latent space, as levels of
+New levels lie between the places of two levels of the dataset in the latent space, as levels of
 the gridworld do.
 """
 
@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal
+from dred.agents.optimise import moved
 from dred.config import need_one
 
 
@@ -32,7 +33,7 @@ class VectorVAEConfig:
     divergence_weight: float = 0.5
     """β: weight of the divergence from the prior."""
     steps: int = 3000
-    """Steps of Adam, each with all devices."""
+    """Steps of Adam, each with all levels."""
     learning_rate: float = 2e-3
     """Of Adam; it falls to 0."""
 
@@ -45,7 +46,7 @@ VECTOR_VAES = {"default": VectorVAEConfig()}
 
 @dataclass(frozen=True)
 class BetweenConfig:
-    """How devices are drawn between those of the dataset."""
+    """How levels are drawn between those of the dataset."""
 
     noise: float = 1.0
     """Spread of the encoder's and decoder's noise that is used; 0 for none."""
@@ -84,13 +85,13 @@ class VectorVAE(eqx.Module):
     scale: Float[Array, " parameter"]
 
     def encode(self, unit: Float[Array, " parameter"]) -> tuple[Array, Array]:
-        """Return mean and spread of the latent numbers of a device."""
+        """Return mean and spread of the latent numbers of a level."""
         both = self.encoder((unit - self.mean) / self.scale)
         middle, log_spread = jnp.split(both, 2)
         return middle, jnp.exp(log_spread)
 
     def decode(self, latent: Float[Array, " latent"]) -> Float[Array, " parameter"]:
-        """Return the mean of a device, as shares of the box."""
+        """Return the mean of a level, as shares of the box."""
         return self.mean + self.scale * self.decoder(latent)
 
     @property
@@ -102,7 +103,7 @@ class VectorVAE(eqx.Module):
 def new_vae(
     unit: Float[Array, "level parameter"], config: VectorVAEConfig, key: PRNGKeyArray
 ) -> VectorVAE:
-    """Return a model of such devices that has learned nothing."""
+    """Return a model of such levels that has learned nothing."""
     width, hidden, keys = unit.shape[1], [config.hidden_size] * 2, jax.random.split(key)
     return VectorVAE(
         new_layers([width, *hidden, 2 * config.latent_size], keys[0]),
@@ -114,7 +115,7 @@ def new_vae(
 
 
 def loss(model: VectorVAE, unit: Array, beta: float, key: PRNGKeyArray) -> Float[Array, ""]:
-    """Return the negative evidence lower bound of a device, in nats, up to a constant.
+    """Return the negative evidence lower bound of a level, in nats, up to a constant.
 
     −ln p(x | z) + β KL(q(z | x) ‖ N(0, 1))
     """
@@ -131,7 +132,7 @@ def loss(model: VectorVAE, unit: Array, beta: float, key: PRNGKeyArray) -> Float
 def fitted_to(
     unit: Float[Array, "level parameter"], config: VectorVAEConfig, key: PRNGKeyArray
 ) -> tuple[VectorVAE, Float[Array, " step"]]:
-    """Return a model fitted to devices, and the loss over time."""
+    """Return a model fitted to levels, and the loss over time."""
     key_new, key_fit = jax.random.split(key)
     model = new_vae(unit, config, key_new)
     weights, rest = eqx.partition(model, is_learned(model))
@@ -147,8 +148,7 @@ def fitted_to(
     def step(now: tuple[Any, Any], key: PRNGKeyArray) -> tuple[tuple[Any, Any], Array]:
         weights, state = now
         value, gradient = jax.value_and_grad(mean_loss)(weights, key)
-        updates, state = optimiser.update(gradient, state)
-        return (optax.apply_updates(weights, updates), state), value
+        return moved(optimiser, state, weights, gradient), value
 
     start = (weights, optimiser.init(weights))
     (weights, _), losses = jax.lax.scan(step, start, jax.random.split(key_fit, config.steps))
@@ -162,7 +162,7 @@ def is_learned(model: VectorVAE) -> VectorVAE:
 
 
 class Latents(eqx.Module):
-    """A fitted model, and the places of the dataset's devices in its latent space."""
+    """A fitted model, and the places of the dataset's levels in its latent space."""
 
     model: VectorVAE
     middle: Float[Array, "level latent"]
@@ -172,7 +172,7 @@ class Latents(eqx.Module):
 def drawn_between(
     latents: Latents, count: int, settings: BetweenConfig, key: PRNGKeyArray
 ) -> Float[Array, "new parameter"]:
-    """Return devices at random places between two of the dataset, as shares of the box."""
+    """Return levels at random places between two of the dataset, as shares of the box."""
     key_pair, key_share, key_place, key_noise = jax.random.split(key, 4)
     number = latents.middle.shape[0]
     pair = jax.random.randint(key_pair, (2, count), 0, number)
@@ -181,4 +181,4 @@ def drawn_between(
     share = jax.random.uniform(key_share, (count, 1))
     made = jax.vmap(latents.model.decode)(share * ends[0] + (1.0 - share) * ends[1])
     jitter = jax.random.normal(key_noise, made.shape)
-    return made + settings.noise * latents.model.spread * jitter
+    return made + settings.noise * latents.model.spread[None] * jitter

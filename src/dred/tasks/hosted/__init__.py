@@ -1,0 +1,1 @@
+"""Any Gymnasium environment as a task, if it can be reset to a level."""

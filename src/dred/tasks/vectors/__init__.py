@@ -1,0 +1,1 @@
+"""Levels that are vectors of named numbers in a box: their files, generators and distance."""
