@@ -89,6 +89,12 @@ def do_runs(
     from dred.studies.jobs import sweep_away_unbegun
     from dred.studies.local import run_here
     from dred.studies.search import halve
+    from dred.studies.summary import write_summary
+
+    def say_and_collect(job: "Job", what: str) -> None:
+        say(job, what)
+        if what == "is finished":
+            write_summary(study.path, runs)
 
     study.path.mkdir(parents=True, exist_ok=True)
     with held(study.path):
@@ -102,11 +108,11 @@ def do_runs(
 
             if study.config.search is not None:
                 return search_on_ray(study, say, cpus=cpus, gpus=gpus)
-            return run_on_ray(runs, say, cpus=cpus, gpus=gpus)
+            return run_on_ray(runs, say_and_collect, cpus=cpus, gpus=gpus)
         if study.config.search is not None:
             here = partial(run_here, tell=say, workers=workers)
             return halve(study, here, partial(print, flush=True))
-        return run_here(runs, say, workers=workers)
+        return run_here(runs, say_and_collect, workers=workers)
 
 
 @dataclass(frozen=True)
