@@ -172,6 +172,11 @@ def test_nothing_is_created_before_all_is_checked(files, tmp_path, monkeypatch, 
 
     def full(self, path):
         raise OSError(28, "No space left on device")
+    none = quality._replace(moss_density=0.0)
+    assert "where the dataset has 0.0%" in drift_words(quality, none)
+    assert drift_words(none._replace(lava_density=np.nan), none) == ""
+    poor = quality._replace(solvable=0.2)
+    assert "only 20.0% of them can be solved" in drift_words(poor, quality)
 
     monkeypatch.setattr(LevelDataset, "save", full)
     error = refused(capsys, *words, "--out", tmp_path / "x")
