@@ -143,7 +143,8 @@ class Resume:
     until: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Stop again after so many updates in all."""
     plugins: Plugins = ()
-    """Plug-ins, if those that the run notes are elsewhere now or have changed."""
+    """Plug-ins, and the file of its task, if those that the run notes are elsewhere now or have
+    changed."""
     levels: Place = None
     """Where the levels are now that it trains on, if it does not contain them."""
     held_out: Place = None
