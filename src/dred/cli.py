@@ -6,13 +6,13 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Annotated, Protocol, cast, runtime_checkable
 
 import tyro
 
-from dred import __version__
+from dred import __version__, progress
 from dred.commands import levels, study
 from dred.commands.bench import Bench
 from dred.commands.config import ShowConfig
@@ -104,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     command = parse(given)
     try:
-        command.run()
+        with progress.in_lines(partial(print, flush=True)):
+            command.run()
     except (DredError, OSError, MemoryError, KeyboardInterrupt) as problem:
         if debug:
             raise

@@ -8,13 +8,10 @@ from contextlib import ExitStack
 
 from dred import progress
 from dred.interruption import INTERRUPTED, leave
-from dred.progress import Advance
+from dred.progress import COMPILING, QUIET, Advance
 from dred.run_folder import RunFolder
 from dred.training.begin import saved_so_far, train_run
 from dred.training.train import Progress
-
-QUIET = 10.0  # seconds between lines, where there is no terminal for a bar
-COMPILING = "compiling, which can take a minute the first time …"
 
 
 class Shown:
@@ -33,9 +30,11 @@ class Shown:
     def begin(self, updates: int, wanted: int) -> None:
         """Show the bar, and say that the program is compiled first."""
         self.done = updates
-        bar = progress.bar(str(self.run.path), wanted, unit="updates", done=updates)
+        what = str(self.run.path)
+        bar = progress.bar(
+            what, wanted, unit="updates", done=updates, first=COMPILING, has_lines=False
+        )
         self.advance = self.stack.enter_context(bar)
-        self.advance(0, note=COMPILING)
         if not self.has_bar:
             self.say(f"{self.run.path}: {COMPILING}")
 
