@@ -40,16 +40,17 @@ class Shown:
 
     def tell(self, now: Progress) -> None:
         """Go on by a chunk."""
-        rate = f"{now.transitions_per_second:,.0f} steps/s"
+        per_second = now.transitions_per_second
+        rate = "" if per_second is None else f", {per_second:,.0f} steps/s"
         note = f"{self._words(now.replay)} in replayed levels"
-        self.advance(now.num_updates - self.done, note=f"{note}, {rate}")
+        self.advance(now.num_updates - self.done, note=f"{note}{rate}")
         self.done = now.num_updates
         is_due = not self.has_bar and time.monotonic() - self.last_line >= QUIET
         if now.test is not None or self.done == self.total or is_due:
             self.last_line = time.monotonic()
-            held_out = "" if now.test is None else f"{self._words(now.test)} held out, "
+            held_out = "" if now.test is None else f", {self._words(now.test)} held out"
             of_all = "" if self.done == self.total else f" of {self.total}"
-            self.say(f"update {self.done}{of_all}: {note}, {held_out}{rate}")
+            self.say(f"update {self.done}{of_all}: {note}{held_out}{rate}")
 
     def _words(self, value: float) -> str:
         if math.isnan(value):
