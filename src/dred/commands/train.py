@@ -178,4 +178,5 @@ def carry_on(run: "RunFolder", *, until: int | None = None) -> None:
     from dred.training.shown import train_shown
 
     train_shown(run, say=partial(print, flush=True), until=until, is_process=True)
-    print(f"{run.path}: {run.config.num_updates if until is None else until} updates")
+    done = run.metrics()[-1]["update"]
+    print(f"{run.path}: {done} updates")
