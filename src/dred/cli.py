@@ -20,11 +20,12 @@ from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
 from dred.commands.export import Export
 from dred.commands.generate import Fit, Generate
+from dred.commands.numbers import NUMBERS
 from dred.commands.play import Play
 from dred.commands.pretrained import Pretrained
 from dred.commands.report import Report
 from dred.commands.train import Resume, Train
-from dred.errors import DredError
+from dred.errors import DredError, UnknownNameError, lookup
 from dred.interruption import INTERRUPTED, leave
 
 
@@ -62,6 +63,8 @@ ABOUT = {
     "study": "Train methods × seeds, evaluate them all, and report what came of it.",
 }
 
+USAGE = 2  # the exit code of words that make no command
+
 
 def parse(given: Sequence[str]) -> Runs:
     """The command that these words say; prints help or usage and exits where that is due."""
@@ -71,17 +74,30 @@ def parse(given: Sequence[str]) -> Runs:
         words.append(given[len(words)])
         verbs = verbs[words[-1]]
     if isinstance(verbs, Mapping):
+        check_verb(given[len(words) :], verbs)
         kind, about = _choice(verbs), ABOUT[" ".join(words)]
     else:
         kind, about = verbs, inspect.cleandoc(verbs.__doc__ or "")
-    command = tyro.cli(  # pyright: ignore[reportCallIssue]
-        kind,  # pyright: ignore[reportArgumentType]
-        prog=" ".join(["dred", *words]),
-        description=about,
-        args=given[len(words) :],
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    with NUMBERS:
+        command = tyro.cli(  # pyright: ignore[reportCallIssue]
+            kind,  # pyright: ignore[reportArgumentType]
+            prog=" ".join(["dred", *words]),
+            description=about,
+            args=given[len(words) :],
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
     return cast(Runs, command)
+
+
+def check_verb(given: Sequence[str], verbs: Verbs) -> None:
+    """Stop at a word that is no command, and name the one that is most like it."""
+    if not given or given[0].startswith("-"):
+        return
+    try:
+        lookup(verbs, given[0], what="command")
+    except UnknownNameError as problem:
+        print(f"dred: {problem}", file=sys.stderr)
+        sys.exit(USAGE)
 
 
 def _choice(verbs: Verbs) -> object:

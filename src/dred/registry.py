@@ -67,6 +67,11 @@ def find_method(said: str | Path | Mapping[str, object], folder: Path = Path()) 
     if str(said).endswith(".toml"):
         file = folder / said
         return _method_in({"name": file.stem, **read_table(file)}, where=str(file))
+    if str(said) not in METHODS and Path(said).suffix:
+        raise ConfigError(
+            f"{said} is not a method: there is none of that name, and one of your own is a TOML "
+            "file, whose name ends in .toml."
+        )
     return lookup(METHODS, str(said), what="method")
 
 

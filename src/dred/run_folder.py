@@ -64,7 +64,7 @@ class RunFolder:
         except FileNotFoundError:
             raise ConfigError(
                 f"{self.path} is not a run: it has no run.json. Give the folder that was the --out "
-                "of `dred train`."
+                f"of `dred train`{runs_among(self.path)}."
             ) from None
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self.path}/run.json is damaged: {reason_of(error)}.") from None
@@ -256,11 +256,22 @@ def create_run(
 
 def check_free(path: Path) -> None:
     """Stop if there is something where a new run should be."""
-    if path.exists():
+    if (path / "run.json").exists():
         raise ConfigError(
             f"{path} exists already. Choose another --out, or continue that run with "
             f"`dred resume {path}`."
         )
+    if path.exists():
+        raise ConfigError(
+            f"{path} exists already, and is not a run. Choose another --out, which does not exist."
+        )
+
+
+def runs_among(path: Path) -> str:
+    """Return words for the runs in a folder that is none itself, if there are any."""
+    inside = sorted(str(run.parent) for run in path.glob("*/run.json"))
+    more = ", …" if len(inside) > 3 else ""
+    return f", such as {', '.join(inside[:3])}{more}" if inside else ""
 
 
 def kept_plugin(path: Path, run: Path) -> Path:
