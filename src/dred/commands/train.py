@@ -29,8 +29,9 @@ class Train:
       el-dred   the dataset, and more and more of small changes to it that teach something
       vae-dred  the dataset, and more and more of levels like it from a fitted generator
       resample-dred  the same with levels of the process that made the dataset: an upper bound
-    and, for Procgen, value-l1, mi, value-l1+uniform and value-l1+mi: the paper's section 3;
-    or a TOML file with a method of your own (docs/settings-and-plugins.md).
+
+    For Procgen there are also value-l1, mi, value-l1+uniform and value-l1+mi, of the paper's
+    section 3. A TOML file has a method of your own (docs/settings-and-plugins.md).
 
     For example:
       dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
