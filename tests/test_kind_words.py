@@ -6,6 +6,7 @@ import pytest
 from dred import progress
 from dred.cli import main
 from dred.levels import from_levels, from_text
+from dred.reports.kit.chart import within
 from dred.reports.kit.table import plus_minus
 from dred.reports.twins import sentence_of
 from dred.tasks.gridworld.generators.vae.words import history_words
@@ -99,6 +100,14 @@ def test_pictures_have_all_signs_that_sizes_are_said_with():
 
 def test_numbers_that_round_to_zero_have_no_sign():
     assert plus_minus(np.array([-0.001])) == "0.00"
+
+
+def test_an_axis_does_not_magnify_rounding():
+    low, high = within((1 - 2e-7, 1 + 3e-7), [1 - 2e-7, 1 + 2e-7], percent=True)
+    assert low == pytest.approx(0.95, abs=1e-3) and 1 < high < 1.01
+    low, high = within((41.999999, 42.000001), [42.0], percent=False)
+    assert (low, high) == pytest.approx((39.9, 44.1))
+    assert within((0.2, 0.4), [0.25, 0.35], percent=True) == (0.2, 0.4)
 
 
 def test_percentage_points_are_the_difference_of_the_numbers_beside_them():
