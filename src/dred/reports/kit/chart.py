@@ -115,7 +115,7 @@ def bar_panel(axis: Any, panel: BarPanel, looks: Looks, *, named: bool) -> None:
                 axis.barh(place, high - low, left=low, height=size, color=colour, alpha=alpha)
             axis.vlines(bar.value, place - 0.4, place + 0.4, color=INK, linewidth=2)
         else:
-            axis.plot(bar.value, place, "o", color=colour, markersize=7)
+            axis.plot(bar.value, place, "o", color=colour, markersize=7, clip_on=False)
         axis.plot(bar.dots, [place] * len(bar.dots), "o", color=INK, markersize=2.6, alpha=0.8)
         if math.isfinite(bar.error):
             axis.errorbar(bar.value, place, xerr=bar.error, color=INK, capsize=4, linewidth=1.6)
