@@ -1,5 +1,6 @@
 """Mistakes at the command line, and names that look like something else: one paragraph each."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -9,8 +10,10 @@ from dred.levels import from_levels, from_text
 from dred.reports.kit.chart import within
 from dred.reports.kit.table import plus_minus
 from dred.reports.twins import sentence_of
+from dred.tasks.gridworld.generators.vae.fit import begin
 from dred.tasks.gridworld.generators.vae.words import history_words
 from dred.tasks.gridworld.levels.render import font_of
+from dred.tasks.gridworld.presets import VAES
 
 
 @pytest.fixture
@@ -122,3 +125,11 @@ def test_a_step_of_the_demo_gives_no_advice_that_the_demo_does_not_take():
     row = {f"{part}/{where}": 1.0 for part in parts for where in ("train", "held_back")}
     assert "--epochs 2" in history_words([row | {"epoch": 1.0}])
     assert "--epochs" not in history_words([row | {"epoch": 1.0}], has_advice=False)
+
+
+def test_a_fit_is_compiled_once():
+    drawings = ("S.G\n...\n...", "S..\n..G\n...", "S..\n...\n..G")
+    levels = from_levels([from_text(drawing) for drawing in drawings]).levels
+    fitting = begin(levels, VAES["default"], key=jax.random.key(0))
+    weak = [leaf.aval for leaf in jax.tree.leaves(fitting) if getattr(leaf, "weak_type", False)]
+    assert not weak  # it comes back strong from the first epoch, as another type
