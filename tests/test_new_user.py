@@ -4,6 +4,7 @@ import dataclasses
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -21,7 +22,7 @@ from dred.tasks.gridworld.generators.quality import assess, drift_words, in_word
 from dred.tasks.gridworld.generators.vae.words import history_words
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.training import shown
-from dred.training.train import Progress
+from dred.training.train import Progress, Trainer
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "own_score.py"
 
@@ -119,6 +120,23 @@ def test_without_a_terminal_there_is_a_line_a_chunk_at_most_every_ten_seconds(
     )
 
 
+def test_a_chunk_that_was_compiled_first_has_no_rate_and_no_time_left(run, capsys):
+    with ExitStack() as stack:
+        told = shown.Shown(run, stack, print)
+        told.total, told.has_bar = 9, False
+        told.tell(Progress(3, 0.25, None, None))
+    assert capsys.readouterr().out == "update 3 of 9: 25.0% solved in replayed levels\n"
+    said = []
+    fresh = SimpleNamespace(seconds_per_update=None, is_compiled=False, say=said.append)
+    Trainer._say_what_remains(fresh)
+    fresh.is_compiled = True
+    Trainer._say_what_remains(fresh)
+    assert [words.partition(";")[0] for words in said] == [
+        "finishing this chunk (which is compiled first)",
+        "finishing this chunk",
+    ]
+
+
 # 11: labels
 
 
@@ -154,6 +172,11 @@ def test_a_generator_is_told_by_its_dataset(files):
     assert drift_words(quality, quality) == ""
     words = drift_words(quality._replace(moss_density=2 * quality.moss_density), quality)
     assert "moss" in words and "8 levels only" in words and "lava" not in words
+    none = quality._replace(moss_density=0.0)
+    assert "where the dataset has 0.0%" in drift_words(quality, none)
+    assert drift_words(none._replace(lava_density=np.nan), none) == ""
+    poor = quality._replace(solvable=0.2)
+    assert "only 20.0% of them can be solved" in drift_words(poor, quality)
     sure = quality._replace(moss_right=0.9, lava_right=0.5)
     table = in_words({"the dataset": sure})
     assert "moss near goal" in table and "lava far" not in table

@@ -11,8 +11,11 @@ import dred
 from dred import checkpoint
 from dred.cli import main
 from dred.errors import ConfigError
+from dred.plugins import load_plugins
 from dred.registry import find_task
+from dred.run_folder import RunFolder
 from dred.runs import open_run
+from dred.training.begin import Inputs, begin_run
 from tests.patience import stopped_after
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own_environment.py"
@@ -115,3 +118,44 @@ def test_a_task_that_is_not_there_is_explained():
         find_task("nowhere.py:task")
     with pytest.raises(ConfigError, match="gridworld"):
         find_task("gridwold")
+
+
+def begun_with_an_own_file(files, folder, name):
+    """A run of a task in a file of the user's, which no other process knows."""
+    own = folder / f"{name}.py"
+    own.write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
+    task_name = f"{own}:corridor"
+    config = dred.presets.train_config("plr", "smoke")
+    begin_run(
+        folder / "x",
+        config,
+        Inputs(files / "train.npz"),
+        task=find_task(task_name),
+        task_name=task_name,
+        seeds=(0,),
+        command=[],
+    )
+    for module in [module for module in sys.modules if module.startswith(f"dred_user_{name}")]:
+        del sys.modules[module]
+    return own
+
+
+def test_a_moved_run_of_an_own_task_keeps_a_copy_of_its_file(files, tmp_path):
+    own = begun_with_an_own_file(files, tmp_path, "moved_corridor")
+    own.unlink()
+    moved = (tmp_path / "x").rename(tmp_path / "y")
+    copy = moved / "given" / "plugins" / own.name
+    with pytest.raises(ConfigError, match=f"keeps a copy: add --plugin {copy}"):
+        _ = RunFolder(moved).task
+    load_plugins([copy])
+    assert RunFolder(moved).task.name == "corridor"
+    assert len(RunFolder(moved).levels("train")) == 24
+
+
+def test_an_own_task_that_has_changed_is_refused_unless_it_is_named(files, tmp_path):
+    own = begun_with_an_own_file(files, tmp_path, "changed_corridor")
+    own.write_text(own.read_text(encoding="utf-8").replace("LONGEST = 12", "LONGEST = 14"))
+    with pytest.raises(ConfigError, match=r"changed_corridor\.py has changed since"):
+        _ = RunFolder(tmp_path / "x").task
+    load_plugins([own])
+    assert sys.modules[type(RunFolder(tmp_path / "x").task.environment).__module__].LONGEST == 14

@@ -6,13 +6,13 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import Annotated, Protocol, cast, runtime_checkable
 
 import tyro
 
-from dred import __version__
+from dred import __version__, progress
 from dred.commands import levels, study
 from dred.commands.bench import Bench
 from dred.commands.check_task import CheckTask
@@ -21,11 +21,12 @@ from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
 from dred.commands.export import Export
 from dred.commands.generate import Fit, Generate
+from dred.commands.numbers import NUMBERS
 from dred.commands.play import Play
 from dred.commands.pretrained import Pretrained
 from dred.commands.report import Report
 from dred.commands.train import Resume, Train
-from dred.errors import DredError
+from dred.errors import DredError, UnknownNameError, lookup
 from dred.interruption import INTERRUPTED, leave
 
 
@@ -64,6 +65,8 @@ ABOUT = {
     "study": "Train methods × seeds, evaluate them all, and report what came of it.",
 }
 
+USAGE = 2  # the exit code of words that make no command
+
 
 def parse(given: Sequence[str]) -> Runs:
     """The command that these words say; prints help or usage and exits where that is due."""
@@ -73,17 +76,30 @@ def parse(given: Sequence[str]) -> Runs:
         words.append(given[len(words)])
         verbs = verbs[words[-1]]
     if isinstance(verbs, Mapping):
+        check_verb(given[len(words) :], verbs)
         kind, about = _choice(verbs), ABOUT[" ".join(words)]
     else:
         kind, about = verbs, inspect.cleandoc(verbs.__doc__ or "")
-    command = tyro.cli(  # pyright: ignore[reportCallIssue]
-        kind,  # pyright: ignore[reportArgumentType]
-        prog=" ".join(["dred", *words]),
-        description=about,
-        args=given[len(words) :],
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    with NUMBERS:
+        command = tyro.cli(  # pyright: ignore[reportCallIssue]
+            kind,  # pyright: ignore[reportArgumentType]
+            prog=" ".join(["dred", *words]),
+            description=about,
+            args=given[len(words) :],
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
     return cast(Runs, command)
+
+
+def check_verb(given: Sequence[str], verbs: Verbs) -> None:
+    """Stop at a word that is no command, and name the one that is most like it."""
+    if not given or given[0].startswith("-"):
+        return
+    try:
+        lookup(verbs, given[0], what="command")
+    except UnknownNameError as problem:
+        print(f"dred: {problem}", file=sys.stderr)
+        sys.exit(USAGE)
 
 
 def _choice(verbs: Verbs) -> object:
@@ -106,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     command = parse(given)
     try:
-        command.run()
+        with progress.in_lines(partial(print, flush=True)):
+            command.run()
     except (DredError, OSError, MemoryError, KeyboardInterrupt) as problem:
         if debug:
             raise

@@ -2,7 +2,8 @@
 
 A plug-in is a Python file that calls `dred.register_score` and the like when it is imported. It is
 named by `--plugin FILE.py`; a package names its own under the entry-point group `dred.plugins`. A
-run notes the files, so that whoever opens it loads the same ones.
+run notes the files, also that of its task if it came from one, so that whoever opens it loads the
+same ones.
 """
 
 import hashlib
@@ -48,9 +49,17 @@ def load_installed() -> dict[str, str]:
     return versions
 
 
-def notes() -> list[dict[str, str]]:
-    """Return what a run notes of the files that were loaded."""
-    return [{"path": str(path), "digest": digest} for path, digest in _LOADED.items()]
+def notes(more: Iterable[Path] = ()) -> list[dict[str, str]]:
+    """Return what a run notes of the files that were loaded, and of others that it needs."""
+    files = _LOADED | {path.resolve(): digest_of(path) for path in more}
+    return [{"path": str(path), "digest": digest} for path, digest in files.items()]
+
+
+def place_now(path: Path) -> Path:
+    """Return where a file that a run notes was loaded from, which may be another of its name."""
+    if path in _LOADED:
+        return path
+    return next((loaded for loaded in _LOADED if loaded.name == path.name), path)
 
 
 def load_noted(
@@ -68,13 +77,13 @@ def load_noted(
         copy = (copies or {}).get(path, "")
         if not Path(path).exists() and Path(copy).is_file():
             raise ConfigError(
-                f"The plug-in {path}, which {where} was trained with, is not there any more. The "
-                f"run keeps a copy: add --plugin {copy}, if you trust it, as it is run."
+                f"The file {path}, which {where} was trained with, is not there any more. The run "
+                f"keeps a copy: add --plugin {copy}, if you trust it, as it is run."
             )
         if digest_of(Path(path)) != digest:
             raise ConfigError(
-                f"The plug-in {path} has changed since {where} began. Put the old file back, or "
-                f"add --plugin {path} to use it as it is now."
+                f"The file {path} has changed since {where} began. Put the old one back, or add "
+                f"--plugin {path} to use it as it is now."
             )
         load_plugins([path])
 

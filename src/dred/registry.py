@@ -26,9 +26,9 @@ _OUR_GENERATORS: dict[str, frozenset[str]] = {}  # by task
 
 def find_task(name: str) -> Task:
     """Return a task by its name, or from a file: "path/to/file.py:name"."""
-    file, colon, attribute = name.rpartition(":")
-    if colon and file.endswith(".py"):
-        return _attribute(module_in(Path(file), what="task"), attribute, where=name)
+    file, attribute = split_name(name)
+    if file is not None:
+        return _attribute(module_in(file, what="task"), attribute, where=name)
     load_installed()
     if name in _TASKS:
         return _TASKS[name]
@@ -43,10 +43,16 @@ def find_task(name: str) -> Task:
 
 def full_name(name: str, folder: Path) -> str:
     """Return the name of a task so that it means the same everywhere, given where it was said."""
+    file, attribute = split_name(name)
+    return name if file is None else f"{(folder / file).resolve()}:{attribute}"
+
+
+def split_name(name: str) -> tuple[Path | None, str]:
+    """Return the file that a task is to be taken from, if one is named, and its name there."""
     file, colon, attribute = name.rpartition(":")
     if colon and file.endswith(".py"):
-        return f"{(folder / file).resolve()}:{attribute}"
-    return name
+        return Path(file), attribute
+    return None, name
 
 
 def find_method(said: str | Path | Mapping[str, object], folder: Path = Path()) -> MethodConfig:
@@ -61,6 +67,11 @@ def find_method(said: str | Path | Mapping[str, object], folder: Path = Path()) 
     if str(said).endswith(".toml"):
         file = folder / said
         return _method_in({"name": file.stem, **read_table(file)}, where=str(file))
+    if str(said) not in METHODS and Path(said).suffix:
+        raise ConfigError(
+            f"{said} is not a method: there is none of that name, and one of your own is a TOML "
+            "file, whose name ends in .toml."
+        )
     return lookup(METHODS, str(said), what="method")
 
 

@@ -2,8 +2,8 @@
 
 run.json          a format number, task, settings and what they changed of a preset, versions,
                   digests of levels and plug-ins, command, status
-given/            the levels and the generator that it was given, unless they are very large, and
-                  its plug-ins
+given/            the levels and the generator that it was given, unless they are very large, its
+                  plug-ins, and the file of its task if that is the user's own
 metrics.jsonl     one JSON object a line, one line per chunk of updates and seed
 checkpoints/      the last few states of training
 policies/         agents at powers of two and every tenth of training, kept for good
@@ -31,8 +31,8 @@ from dred.config import TrainConfig
 from dred.errors import ConfigError, DatasetError, reason_of
 from dred.files import OutputError, cannot_write, undisturbed, write_text
 from dred.former import FORMER_METRICS
-from dred.plugins import load_installed, load_noted
-from dred.registry import find_task
+from dred.plugins import load_installed, load_noted, place_now
+from dred.registry import find_task, split_name
 from dred.run_record import FORMAT, FileRecord, RunRecord, checked
 from dred.settings import read_settings
 from dred.task import LevelSet, Task
@@ -64,7 +64,7 @@ class RunFolder:
         except FileNotFoundError:
             raise ConfigError(
                 f"{self.path} is not a run: it has no run.json. Give the folder that was the --out "
-                "of `dred train`."
+                f"of `dred train`{runs_among(self.path)}."
             ) from None
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self.path}/run.json is damaged: {reason_of(error)}.") from None
@@ -90,7 +90,8 @@ class RunFolder:
         }
         noted = [(plugin.path, plugin.digest) for plugin in self.record.plugins]
         load_noted(noted, where=str(self.path), copies=copies)
-        return find_task(self.record.task)
+        file, name = split_name(self.record.task)
+        return find_task(name if file is None else f"{place_now(file)}:{name}")
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
         """Return the settings, if they are of this kind."""
@@ -210,9 +211,11 @@ def create_run(
     """Make a new run folder, as a whole or not at all; it must not exist yet.
 
     `contents` write what it was given, each to a place in it. It notes what the settings changed of
-    a preset, and the plug-ins that are loaded, of which it keeps copies.
+    a preset, and the plug-ins that are loaded and the file of its task, of which it keeps copies.
     """
     check_free(path)
+    file, _ = split_name(task)
+    code = plugins.notes([] if file is None else [file])
     told = {
         "format": FORMAT,
         "task": task,
@@ -225,7 +228,7 @@ def create_run(
         "track": track,
         "preset": preset,
         "changes": {name: list(pair) for name, pair in (changes or {}).items()},
-        "plugins": plugins.notes(),
+        "plugins": code,
         "versions": versions(),
         "started": now(),
         "ended": None,
@@ -237,7 +240,7 @@ def create_run(
         for place, write in (contents or {}).items():
             (growing / place).parent.mkdir(parents=True, exist_ok=True)
             write(growing / place)
-        for noted in plugins.notes():
+        for noted in code:
             keep_plugin(Path(noted["path"]), growing)
         write_text(growing / "run.json", json.dumps(told, indent=2, ensure_ascii=False))
         growing.rename(path)
@@ -253,11 +256,22 @@ def create_run(
 
 def check_free(path: Path) -> None:
     """Stop if there is something where a new run should be."""
-    if path.exists():
+    if (path / "run.json").exists():
         raise ConfigError(
             f"{path} exists already. Choose another --out, or continue that run with "
             f"`dred resume {path}`."
         )
+    if path.exists():
+        raise ConfigError(
+            f"{path} exists already, and is not a run. Choose another --out, which does not exist."
+        )
+
+
+def runs_among(path: Path) -> str:
+    """Return words for the runs in a folder that is none itself, if there are any."""
+    inside = sorted(str(run.parent) for run in path.glob("*/run.json"))
+    more = ", …" if len(inside) > 3 else ""
+    return f", such as {', '.join(inside[:3])}{more}" if inside else ""
 
 
 def kept_plugin(path: Path, run: Path) -> Path:

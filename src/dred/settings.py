@@ -79,7 +79,9 @@ def read_table(file: Path) -> dict[str, Any]:
         reason = (error.strerror or str(error)).lower()
         raise ConfigError(f"{file} cannot be read: {reason}. Give a TOML file.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}.") from None
+        raise ConfigError(
+            f"{file} is not valid TOML: {error}. Mend it there, or give another file."
+        ) from None
 
 
 def _varied(record: Record, changes: Mapping[str, object], *, where: str) -> Record:

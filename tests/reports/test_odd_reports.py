@@ -44,7 +44,7 @@ def everywhere(value, seeds=1):
 def test_one_run_of_one_seed_has_no_spread_and_no_tests(level_files, tmp_path, without_figures):
     text = text_of(write_method(tmp_path, "plr", level_files, seeds=(7,)))
     assert "±" not in text.split("All settings of each run")[0]
-    assert "ignifican" not in text and "Bold" not in text and "a dot is a seed" not in text
+    assert "ignifican" not in text and "Bold" not in text and "dot is a seed" not in text
     assert "One seed of each method, so without bands." in text
     assert (
         "This report shows plr (1 seed) in the task gridworld: trained for 12 updates on " in text
@@ -68,6 +68,7 @@ def test_none_solved(level_files, tmp_path, without_figures):
     text = text_of(run)
     assert "plr solves none of the levels" in text and "Best levels for plr" not in text
     assert "Worst levels for plr" in text and "solves 0.0 % of the levels" in text
+    assert "a small dot is a seed" in text and "a large dot is a value without" in text
 
 
 def test_one_level(level_files, tmp_path, without_figures):

@@ -132,7 +132,8 @@ def test_a_job_that_dies_is_tried_again_and_others_go_on(folder):
     assert "hopeless stopped with code" in str(failures[0])
     assert told[-1] == ("flaky", "is finished")
     assert [what for name, what in told if name == "hopeless"] == [
-        f"died, time {n} of 3" for n in (1, 2, 3)
+        "has begun",
+        *(f"died, time {n} of 3" for n in (1, 2, 3)),
     ]
 
 

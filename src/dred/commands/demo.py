@@ -121,7 +121,14 @@ class Demo:
         vae, sizes = self.out / "vae", self.sizes
         if not vae.exists():
             levels = self.out / "train.npz"
-            Fit(levels, vae, epochs=sizes.epochs, judged=sizes.judged, seed=self.seed).run()
+            Fit(
+                levels,
+                vae,
+                epochs=sizes.epochs,
+                judged=sizes.judged,
+                seed=self.seed,
+                is_own=False,
+            ).run()
         Show(vae, self.out / "interpolations.png", seed=self.seed).run()
 
     def _train(self, method: str) -> None:

@@ -91,7 +91,8 @@ class Evaluate:
 
         agents, update = policies_of(run), newest_update(run)
         lines: list[str] = []
-        with progress.bar("evaluating", self._total(run, sets), unit="levels") as advance:
+        total, first = self._total(run, sets), progress.COMPILING
+        with progress.bar("evaluating", total, unit="levels", first=first) as advance:
             for name, levels in sets.items():
                 config = self._config(levels, update)
                 found = evaluate_run(run, agents, levels, name, config, advance=advance)
@@ -108,7 +109,8 @@ class Evaluate:
         from dred.training.saved import kept_updates
 
         total = self._total(run, sets) * len(kept_updates(run))
-        with progress.bar("evaluating", total, unit="levels") as advance:
+        first = progress.COMPILING
+        with progress.bar("evaluating", total, unit="levels", first=first) as advance:
             found = evaluate_over_training(run, sets, self._config, advance=advance)
         return [
             f"{name}: "

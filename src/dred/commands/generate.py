@@ -40,7 +40,7 @@ class Fit:
     levels: Path
     """The levels to fit to (.npz)."""
     out: Path
-    """The folder to write. It must not exist yet."""
+    """The folder to write. It must not exist yet, unless the same fit was interrupted there."""
     held_out: Annotated[Path | None, tyro.conf.arg(metavar="PATH")] = None
     """Other levels of the same kind, to say how near to them the model's levels are."""
     task: str = "gridworld"
@@ -61,6 +61,8 @@ class Fit:
     """Levels of each source by which the model is judged at the end."""
     seed: int = 0
     """Another seed gives another model."""
+    is_own: tyro.conf.Suppress[bool] = True
+    """Not a step of another command, which has no such options."""
 
     def run(self) -> None:
         """Fit, save, and judge what the model makes."""
@@ -104,7 +106,7 @@ class Fit:
         except OutputError as error:
             raise OutputError(f"{error} {folder.words_to_go_on()}") from error
         generator = finish(folder, fitting, config, dataset, command=sys.argv)
-        print(history_words(folder.history))
+        print(history_words(folder.history, has_advice=self.is_own))
         print(f"{self.out}: {config.epochs} epochs")
         report(generator, held_out, self.judged, key_judge)
 

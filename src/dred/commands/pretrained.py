@@ -20,10 +20,12 @@ class Pretrained:
         from dred.pretrained import catalogue
 
         suites = list(dict.fromkeys(s for one in catalogue().values() for s in one["solved"]))
-        table = Table("policy", "trained with", *(f"solved, {suite}" for suite in suites))
+        table = Table("policy", *(f"solved, {suite}" for suite in suites))
         for name, noted in catalogue().items():
             solved = (noted["solved"].get(suite) for suite in suites)
             shares = ("–" if share is None else f"{share:.1%}" for share in solved)
-            table.add_row(name, noted["trained_with"], *shares)
+            table.add_row(name, *shares)
         Console().print(table)
+        for name, noted in catalogue().items():
+            print(f"{name}: {noted['trained_with']}")
         print("Watch one with `dred play FILE.npz --agent NAME`; in Python: dred.pretrained.load.")

@@ -66,6 +66,10 @@ class Show:
         from dred.tasks.gridworld.levels import load
 
         check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
+        if self.out.suffix.lower() != ".png":
+            raise ConfigError(
+                f"--out {self.out}: pictures are written as PNG. Give a name that ends in .png."
+            )
         if self.file.parts[:1] == ("procgen",) and not self.file.exists():
             self._procgen()
             return

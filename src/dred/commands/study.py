@@ -204,6 +204,7 @@ def is_finished(study: "Study") -> bool:
 
 def status_table(study: "Study") -> "Table":
     """A row per job: how far it is, and how well its agent does; and how long it will take."""
+    from rich.markup import escape
     from rich.table import Column, Table
 
     from dred.studies.jobs import preparations, runs_of
@@ -211,14 +212,16 @@ def status_table(study: "Study") -> "Table":
 
     name, headline = Column("job", overflow="fold"), study.task.headline
     words, form = {"solved_rate": ("solved", ".1%"), "return": ("return", ".2f")}[headline]
-    table = Table(name, "state", "updates", f"{words}, train", "held out", title=str(study.path))
+    table = Table(
+        name, "state", "updates", f"{words}, train", "held out", title=escape(f"{study.path}")
+    )
     for job in preparations(study):
-        table.add_row(job.name, job.state(), "", "", "")
+        table.add_row(escape(job.name), job.state(), "", "", "")
     stopped = stopped_by(study)
     for job in runs_of(study):
         total = job.config.num_updates
         row = how_far(job, total, (f"{headline}/train", f"{headline}/test"), form)
-        table.add_row(row[0], "stopped" if job.name in stopped else row[1], *row[2:])
+        table.add_row(escape(row[0]), "stopped" if job.name in stopped else row[1], *row[2:])
     table.caption = time_left(study, stopped)
     return table
 

@@ -29,8 +29,9 @@ class Train:
       el-dred   the dataset, and more and more of small changes to it that teach something
       vae-dred  the dataset, and more and more of levels like it from a fitted generator
       resample-dred  the same with levels of the process that made the dataset: an upper bound
-    and, for Procgen, value-l1, mi, value-l1+uniform and value-l1+mi: the paper's section 3;
-    or a TOML file with a method of your own (docs/settings-and-plugins.md).
+
+    For Procgen there are also value-l1, mi, value-l1+uniform and value-l1+mi, of the paper's
+    section 3. A TOML file has a method of your own (docs/settings-and-plugins.md).
 
     For example:
       dred train plr --levels train.npz --held-out test.npz --out runs/plr --preset laptop
@@ -143,7 +144,8 @@ class Resume:
     until: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Stop again after so many updates in all."""
     plugins: Plugins = ()
-    """Plug-ins, if those that the run notes are elsewhere now or have changed."""
+    """Plug-ins, and the file of its task, if those that the run notes are elsewhere now or have
+    changed."""
     levels: Place = None
     """Where the levels are now that it trains on, if it does not contain them."""
     held_out: Place = None
@@ -177,4 +179,5 @@ def carry_on(run: "RunFolder", *, until: int | None = None) -> None:
     from dred.training.shown import train_shown
 
     train_shown(run, say=partial(print, flush=True), until=until, is_process=True)
-    print(f"{run.path}: {run.config.num_updates if until is None else until} updates")
+    done = run.metrics()[-1]["update"]
+    print(f"{run.path}: {done} updates")

@@ -44,7 +44,7 @@ def compared(material: Material) -> str:
     size = size_of(material)
     levels = "levels whose file is not there"
     if material.dataset is not None:
-        levels = counted(len(material.dataset), "level") + (f" ({size})" if size else "")
+        levels = counted(len(material.dataset), "level") + (f", {size}" if size else "")
     suites = [f"{suite.name} ({counted(suite.count, 'level')})" for suite in material.suites]
     verb = "This report compares" if len(seeds) > 1 else "This report shows"
     return (

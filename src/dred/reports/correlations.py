@@ -47,7 +47,7 @@ def coefficient(value: float, p: float) -> Cell:
     """Return a correlation with its p-value in small print."""
     if math.isnan(value):
         return Cell(NOTHING)
-    return Cell(f"{value + 0.0:.2f}", "" if math.isnan(p) else f"p = {p:.2g}")
+    return Cell(f"{value:z.2f}", "" if math.isnan(p) else f"p = {p:.2g}")
 
 
 def in_words(found: Correlation) -> str:

@@ -19,7 +19,7 @@ def describe(methods: Sequence[Method]) -> list[str]:
     if alone:
         notes.append(
             f"There is only one seed of {', '.join(alone)}. One seed says nothing about others, so "
-            "there are no intervals and no tests for it."
+            "there are no intervals over seeds and no tests for it."
         )
     for method in methods:
         notes += progress_notes(method)

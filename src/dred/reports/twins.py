@@ -79,7 +79,8 @@ def sentence_of(
     """
     gain = theirs - ours
     low, high = over_levels(gain, INNER, seed=seed)
-    points = f"{abs(100 * gain.mean()):.1f} percentage points"
+    shown = [round(100 * float(solved.mean()), 1) for solved in (ours, theirs)]
+    points = f"{abs(shown[1] - shown[0]):.1f} percentage points"  # as readers would subtract them
     if low > 0:
         verdict = f"{points} more"
     elif high < 0:

@@ -62,6 +62,7 @@ class Crew:
         if job.state() == "finished":
             self.tell(job, "was finished")
             return None
+        self.tell(job, "has begun")
         for tries in range(TRIES):
             try:
                 do(job, cores=cores, begun=self.note)

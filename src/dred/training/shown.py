@@ -8,13 +8,10 @@ from contextlib import ExitStack
 
 from dred import progress
 from dred.interruption import INTERRUPTED, leave
-from dred.progress import Advance
+from dred.progress import COMPILING, QUIET, Advance
 from dred.run_folder import RunFolder
 from dred.training.begin import saved_so_far, train_run
 from dred.training.train import Progress
-
-QUIET = 10.0  # seconds between lines, where there is no terminal for a bar
-COMPILING = "compiling, which can take a minute the first time …"
 
 
 class Shown:
@@ -33,24 +30,27 @@ class Shown:
     def begin(self, updates: int, wanted: int) -> None:
         """Show the bar, and say that the program is compiled first."""
         self.done = updates
-        bar = progress.bar(str(self.run.path), wanted, unit="updates", done=updates)
+        what = str(self.run.path)
+        bar = progress.bar(
+            what, wanted, unit="updates", done=updates, first=COMPILING, has_lines=False
+        )
         self.advance = self.stack.enter_context(bar)
-        self.advance(0, note=COMPILING)
         if not self.has_bar:
             self.say(f"{self.run.path}: {COMPILING}")
 
     def tell(self, now: Progress) -> None:
         """Go on by a chunk."""
-        rate = f"{now.transitions_per_second:,.0f} steps/s"
+        per_second = now.transitions_per_second
+        rate = "" if per_second is None else f", {per_second:,.0f} steps/s"
         note = f"{self._words(now.replay)} in replayed levels"
-        self.advance(now.num_updates - self.done, note=f"{note}, {rate}")
+        self.advance(now.num_updates - self.done, note=f"{note}{rate}")
         self.done = now.num_updates
         is_due = not self.has_bar and time.monotonic() - self.last_line >= QUIET
         if now.test is not None or self.done == self.total or is_due:
             self.last_line = time.monotonic()
-            held_out = "" if now.test is None else f"{self._words(now.test)} held out, "
+            held_out = "" if now.test is None else f", {self._words(now.test)} held out"
             of_all = "" if self.done == self.total else f" of {self.total}"
-            self.say(f"update {self.done}{of_all}: {note}, {held_out}{rate}")
+            self.say(f"update {self.done}{of_all}: {note}{held_out}{rate}")
 
     def _words(self, value: float) -> str:
         if math.isnan(value):

@@ -59,7 +59,7 @@ class Progress:
 
     num_updates: int
     replay: float  # by the task's headline number: the share solved, or the mean return
-    transitions_per_second: float
+    transitions_per_second: float | None  # not of a chunk that was compiled first
     test: float | None  # the same on levels held out
 
 
@@ -131,6 +131,7 @@ class Trainer:
         self.milestones = milestones(self.config.num_updates, self.config.chunk)
         self.seconds = 0.0
         self.seconds_per_update: float | None = None  # as it went last
+        self.is_compiled = False  # as it is after the first chunk
         self.begun_at, self.chunk_begun = 0, time.perf_counter()
         self.interruption = Interruption()
 
@@ -221,11 +222,14 @@ class Trainer:
 
     def _say_what_remains(self) -> None:
         """Say what the first Ctrl-C does, and what another one would do."""
-        how_long = ""
+        words: list[str] = []
         if self.seconds_per_update is not None:
             size = min(self.config.chunk, self.config.num_updates - self.begun_at)
             left = size * self.seconds_per_update - (time.perf_counter() - self.chunk_begun)
-            how_long = f" (about {max(1, round(left))} s)"
+            words.append(f"about {max(1, round(left))} s")
+        if not self.is_compiled:
+            words.append("which is compiled first")
+        how_long = f" ({', '.join(words)})" if words else ""
         self.say(f"finishing this chunk{how_long}; again to stop at once, losing it")
 
     def _one_chunk(self, tell: Callable[[Progress], None], *, until: int | None = None) -> None:
@@ -239,7 +243,11 @@ class Trainer:
             jax.block_until_ready(self.states)
         seconds = time.perf_counter() - self.chunk_begun
         self.seconds += seconds
-        self.seconds_per_update = seconds / size
+        rate = None
+        if self.is_compiled:
+            self.seconds_per_update = seconds / size
+            rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
+        self.is_compiled = True
         after = before + size
         is_last = after == config.num_updates
         rows = self._rows(jax.device_get(metrics), after, seconds / size)
@@ -264,7 +272,6 @@ class Trainer:
             save_policies(self.run, after, self.states.learner.agent)
         if is_last or passes(before, after, config.checkpoint_every):
             self._save()
-        rate = size * config.ppo.transitions_per_update * len(self.run.seeds) / seconds
         headline = self.setup.task.headline
         found = {
             name: [row[f"{headline}/{name}"] for row in rows if f"{headline}/{name}" in row]

@@ -19,6 +19,7 @@ EXAMPLE = 1.1  # inches of an example picture, with the room round it
 USUAL_NAME = 16  # letters in a name for which there is room
 LETTER, LEGEND_LINE = 0.085, 0.2  # inches
 ALL = (-0.02, 1.02)  # limits that show every share
+ROUNDING = 1e-4  # of the scale of an axis: less is no change
 
 
 class Curve(NamedTuple):
@@ -114,7 +115,7 @@ def bar_panel(axis: Any, panel: BarPanel, looks: Looks, *, named: bool) -> None:
                 axis.barh(place, high - low, left=low, height=size, color=colour, alpha=alpha)
             axis.vlines(bar.value, place - 0.4, place + 0.4, color=INK, linewidth=2)
         else:
-            axis.plot(bar.value, place, "o", color=colour, markersize=7)
+            axis.plot(bar.value, place, "o", color=colour, markersize=7, clip_on=False)
         axis.plot(bar.dots, [place] * len(bar.dots), "o", color=INK, markersize=2.6, alpha=0.8)
         if math.isfinite(bar.error):
             axis.errorbar(bar.value, place, xerr=bar.error, color=INK, capsize=4, linewidth=1.6)
@@ -139,10 +140,15 @@ def within(
 ) -> tuple[float, float]:
     """Return limits that go no further than values can: shares end at 1, and 0 is an end.
 
-    Beyond such an end there is room for half a marker, but for no tick.
+    Beyond such an end there is room for half a marker, but for no tick. What differs by rounding
+    only is drawn as what it is, a line.
     """
     low, high = limits
-    known = [value for value in values if math.isfinite(value)]
+    middle = (low + high) / 2
+    scale = 1.0 if percent else abs(middle)
+    if high - low < ROUNDING * scale:
+        low, high = middle - 0.05 * scale, middle + 0.05 * scale
+    known = [round(value, 6) for value in values if math.isfinite(value)]
     if known and min(known) >= 0:
         low = max(low, ALL[0] * high)
     if percent and known and max(known) <= 1:

@@ -85,7 +85,7 @@ def number(value: float, *, percent: bool = False) -> str:
     """Return a number as tables show it."""
     if math.isnan(value):
         return NOTHING
-    return f"{100 * value:.1f}\u00a0%" if percent else f"{value + 0.0:.3f}"
+    return f"{100 * value:.1f}\u00a0%" if percent else f"{value:z.3f}"
 
 
 def between(interval: Interval, *, percent: bool = False) -> str:
@@ -103,5 +103,5 @@ def plus_minus(values: Float[np.ndarray, " run"], *, percent: bool = False) -> s
     scale = 100 if percent else 1
     middle, spread = scale * float(values.mean()), scale * deviation(values)
     digits = 1 if percent or abs(middle) >= 10 else 2
-    shown = f"{middle + 0.0:.{0 if abs(middle) >= 1000 else digits}f}"
+    shown = f"{middle:z.{0 if abs(middle) >= 1000 else digits}f}"
     return shown if math.isnan(spread) else f"{shown} ± {spread:.{digits}f}"

@@ -109,24 +109,33 @@ LEGEND = (
 )
 FEW_LEVELS = 100
 DRIFT = 1.25  # times as much of something as in the dataset, or less by as much
+NOTICED = 0.02  # of the cells, of something that the dataset does not have at all
 
 
 def drift_words(made: Quality, dataset: Quality) -> str:
     """Return what a model makes much more or less of than its dataset has; empty if nothing."""
     found: list[str] = []
+    if made.solvable * DRIFT < dataset.solvable:
+        found.append(f"only {made.solvable:.1%} of them can be solved")
     for name, what in (("moss_density", "moss"), ("lava_density", "lava")):
         ours, theirs = getattr(made, name), getattr(dataset, name)
-        if not (np.isfinite(ours) and theirs > 0) or 1 / DRIFT <= ours / theirs <= DRIFT:
-            continue
-        found.append(f"{what} {ours:.1%} where the dataset has {theirs:.1%}")
+        if drifts(ours, theirs):
+            found.append(f"{what} {ours:.1%} where the dataset has {theirs:.1%}")
     if not found:
         return ""
     few = f" It was fitted to {dataset.levels} levels only." if dataset.levels < FEW_LEVELS else ""
     return (
         f"The model's levels differ from the dataset: {', '.join(found)}.{few} More levels help "
-        "most; in training, --drift-limit 0.15 --drift-lowers-eta draws fewer generated ones if "
-        "they drift."
+        "most, then fitting longer; in training, --drift-limit 0.15 --drift-lowers-eta draws fewer "
+        "generated ones if they drift."
     )
+
+
+def drifts(ours: float, theirs: float) -> bool:
+    """Return whether a density is far from that of the dataset, where both are known."""
+    if theirs == 0:
+        return ours > NOTICED
+    return bool(np.isfinite([ours, theirs]).all()) and not 1 / DRIFT <= ours / theirs <= DRIFT
 
 
 def fields_for(rows: Mapping[str, Quality]) -> list[str]:

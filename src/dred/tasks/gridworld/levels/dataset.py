@@ -267,8 +267,8 @@ def concatenate(datasets: Sequence[LevelDataset]) -> LevelDataset:
     if repeated.any():
         raise DatasetError(
             f"{int(repeated.sum())} levels occur more than once in these sets (the first is number "
-            f"{int(repeated.argmax())} of the result). Drop them first, for example with "
-            "dataset.filter."
+            f"{int(repeated.argmax())} of the result). Leave out the set that has them too, or "
+            "make one of another seed."
         )
     return dataset
 

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, UInt8
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from dred.tasks.gridworld.levels.level import EMPTY, LAVA, MOSS, WALL
 from dred.tasks.gridworld.levels.render import (
@@ -21,6 +21,7 @@ from dred.tasks.gridworld.levels.render import (
     PALETTE,
     PAPER,
     draw_level,
+    font_of,
 )
 from dred.tasks.gridworld.levels.text import from_text
 
@@ -101,7 +102,7 @@ def draw_palette(*, cell: int = 12) -> Image.Image:
     top, below = 32, 32 + len(COLOURS) * swatch + GAP
     size = (left + len(VISIONS) * step, below + sample.shape[0] + GAP)
     image = Image.new("RGB", size, PAPER)
-    pen, font = ImageDraw.Draw(image), ImageFont.load_default(14)
+    pen, font = ImageDraw.Draw(image), font_of(13)
     for row, name in enumerate(COLOURS):
         pen.text((GAP, top + row * swatch + 5), name, fill=INK, font=font)
     for column, vision in enumerate(VISIONS):

@@ -116,6 +116,14 @@ def _around(x: float, y: float, radius: float) -> tuple[float, float, float, flo
     return x - radius, y - radius, x + radius, y + radius
 
 
+@cache
+def font_of(size: int) -> ImageFont.FreeTypeFont:
+    """Return the font of figures, which has signs and letters that Pillow's own lacks."""
+    import matplotlib
+
+    return ImageFont.truetype(Path(matplotlib.get_data_path(), "fonts/ttf/DejaVuSans.ttf"), size)
+
+
 def draw_gallery(
     rows: Sequence[tuple[str, Sequence[Level]]], *, cell: int = 8, title: str = ""
 ) -> Image.Image:
@@ -139,9 +147,9 @@ def draw_rows(
     head = 34 if title else GAP
     image = Image.new("RGB", (max(width, 560), head + sum(heights) + foot), PAPER)
     pen = ImageDraw.Draw(image)
-    font = ImageFont.load_default(14)
+    font = font_of(13)
     if title:
-        pen.text((GAP, 9), title, fill=INK, font=ImageFont.load_default(16))
+        pen.text((GAP, 9), title, fill=INK, font=font_of(15))
     top = head
     for (label, row), height in zip(rows, heights, strict=True):
         pen.text((GAP, top + 2), label, fill=INK, font=font)
@@ -162,7 +170,7 @@ def _draw_legend(image: Image.Image, pen: ImageDraw.ImageDraw, top: int, gap: in
         ("goal", _goal(16)),
         ("start, any heading", _agent(-1, 16)),
     ]
-    font = ImageFont.load_default(13)
+    font = font_of(12)
     left = gap
     for name, tile in entries:
         image.paste(Image.fromarray(tile), (left, top + 5))

@@ -3,6 +3,7 @@
 from math import isnan
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dred import progress
@@ -53,7 +54,8 @@ def print_summaries(dataset: LevelDataset, *, sample: int = 256, seed: int = 0) 
     with progress.bar("measuring", len(dataset.structures) + 1, unit="structures") as advance:
         summaries = summarise_by_structure(dataset, sample=sample, seed=seed, advance=advance)
     for summary in summaries:
-        table.add_row(*summary_row(summary), style="bold" if summary.name == "all" else None)
+        cells = map(escape, summary_row(summary))  # names of structures may look like markup
+        table.add_row(*cells, style="bold" if summary.name == "all" else None)
     console = Console()
     console.width = max(console.width, 130)
     console.print(table)

@@ -39,7 +39,8 @@ def begin(levels: Level, config: VAEConfig, *, key: PRNGKeyArray) -> Fitting:
         raise DatasetError(f"turns needs square levels; these have {height}×{width} cells.")
     model = LevelVAE(config, height * width, key=jax.random.fold_in(key, MODEL))
     state = optax.adam(config.learning_rate).init(eqx.filter(model, eqx.is_array))
-    return Fitting(model, state, model, jnp.array(jnp.inf), jnp.zeros((), jnp.int32))
+    least = jnp.array(jnp.inf, jnp.float32)  # a weak type would be compiled once more
+    return Fitting(model, state, model, least, jnp.zeros((), jnp.int32))
 
 
 def held_back_levels(count: int, share: float, *, key: PRNGKeyArray) -> Int[np.ndarray, " held"]:

@@ -49,7 +49,8 @@ def fit_on(
     """Fit from where it was left, with a bar."""
     fitting = folder.restore(begin(dataset.levels, config, key=key))
     done = int(fitting.epochs)
-    with progress.bar("fitting", config.epochs, unit="epochs", done=done) as advance:
+    first = progress.COMPILING
+    with progress.bar("fitting", config.epochs, unit="epochs", done=done, first=first) as advance:
 
         def tell(row: dict[str, float], fitting: Fitting) -> None:
             folder.note(row, fitting)

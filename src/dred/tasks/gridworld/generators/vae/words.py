@@ -11,7 +11,7 @@ LEGEND = (
 STILL_FALLING = 0.95  # of all epochs: if the least loss comes after, more would have helped
 
 
-def history_words(history: Sequence[Mapping[str, float]]) -> str:
+def history_words(history: Sequence[Mapping[str, float]], *, has_advice: bool = True) -> str:
     """Return how a fit went: its loss, what the numbers are, and whether it was long enough."""
     lines = [
         f"{title}, in nats: {in_nats(history[-1], where)}"
@@ -20,7 +20,7 @@ def history_words(history: Sequence[Mapping[str, float]]) -> str:
     epochs = len(history)
     best = round(min(history, key=lambda row: row["loss/held_back"])["epoch"])
     lines += [LEGEND, f"least loss on levels held back: epoch {best} of {epochs}, which is kept"]
-    if best > STILL_FALLING * epochs:
+    if has_advice and best > STILL_FALLING * epochs:
         lines.append(f"That loss was still falling. Longer may be better: --epochs {2 * epochs}")
     return "\n".join(lines)
 
