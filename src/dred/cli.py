@@ -24,6 +24,7 @@ from dred.commands.generate import Fit, Generate
 from dred.commands.play import Play
 from dred.commands.pretrained import Pretrained
 from dred.commands.report import Report
+from dred.commands.studio import Studio
 from dred.commands.train import Resume, Train
 from dred.errors import DredError
 from dred.interruption import INTERRUPTED, leave
@@ -54,6 +55,7 @@ COMMANDS: Verbs = {
     "export": Export,
     "report": Report,
     "study": study.VERBS,
+    "studio": Studio,
     "check-task": CheckTask,
     "bench": Bench,
 }
