@@ -129,7 +129,7 @@ def bounds_in(said: object) -> tuple[float, float]:
     if len(both) != 2 or not all(one is None or isinstance(one, int | float) for one in both):
         raise ConfigError(f"A range is two numbers or null, from and to, not {said!r}.")
     low, high = cast("list[float | None]", both)
-    return -np.inf if low is None else low, np.inf if high is None else high
+    return float(-np.inf if low is None else low), float(np.inf if high is None else high)
 
 
 def in_order(

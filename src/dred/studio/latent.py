@@ -33,6 +33,7 @@ class Latents:
     def __init__(self, places: Places) -> None:
         self.places = places
         self._fitted: Kept[FittedVAE] = Kept(2)
+        self._maps: Kept[tuple[Float[np.ndarray, "level 2"], float]] = Kept(2)
 
     def routes(self) -> list[Route]:
         """Return what is asked, and who answers."""
@@ -58,7 +59,7 @@ class Latents:
         """Return where the levels of the dataset lie, projected to two directions."""
         name = asked.text("generator")
         fitted = self.fitted(name)
-        places, share = projected(np.asarray(fitted.space.latents.mean))
+        places, share = self._maps.get(id(fitted), lambda: projected(fitted))
         return {
             "set": f"{name}/{LEVELS}",
             "points": np.round(places, 4),
@@ -121,10 +122,9 @@ def made_levels(made: Any) -> dict[str, object]:  # noqa: ANN401  (levels, of JA
     return {"levels": [to_text(one) for one in each], "solvable": solvable(levels)}
 
 
-def projected(
-    points: Float[np.ndarray, "level latent"],
-) -> tuple[Float[np.ndarray, "level 2"], float]:
-    """Return the two principal components of points, and the share of variance that they have."""
+def projected(fitted: "FittedVAE") -> tuple[Float[np.ndarray, "level 2"], float]:
+    """Return two principal components of latents, and the share of variance that they have."""
+    points = np.asarray(fitted.space.latents.mean)
     centred = points - points.mean(axis=0)
     left, size, _ = np.linalg.svd(centred, full_matrices=False)
     both = np.zeros((len(points), 2))

@@ -94,11 +94,14 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
 
 
 def _warm_up() -> None:
-    """Compile, before anybody asks, what an agent's first step needs."""
+    """Compile, before anybody asks, what drawing and an agent's first step need."""
     from dred import pretrained
     from dred.levels import from_text
+    from dred.studio.drawing import inspected
     from dred.tasks.gridworld.tries import try_level
 
     open_room = "\n".join(["S" + "." * 12, *["." * 13] * 11, "." * 12 + "G"])
     name = next(iter(pretrained.catalogue()))
-    try_level(from_text(open_room), pretrained.load(name), actions=(2,), plays_on=False)
+    level = from_text(open_room)
+    inspected(level)
+    try_level(level, pretrained.load(name), actions=(2,), plays_on=False)

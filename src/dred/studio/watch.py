@@ -1,5 +1,6 @@
 """Runs, also those at work: their state, curves, settings and the ancestry of levels."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from dred.studio.places import Places
 from dred.studio.shelf import BUFFER, Kept, Shelf, stamp
 
 MOST_ROWS = 1500  # of a curve; longer ones are thinned out
+QUIET = 300.0  # seconds after which a run that says it is running may not be
 ALSO = ("eta",)  # no report has a curve of it
 
 
@@ -54,6 +56,7 @@ class Watch:
                 "seconds": last.get("seconds"),
                 "started": run.record.started,
                 "preset": run.record.preset,
+                "quiet": run.record.status == "running" and age_of(path) > QUIET,
             }
         except (DredError, ValueError, KeyError, TypeError) as error:
             return {"name": name, "status": "unreadable", "problem": str(error)}
@@ -98,10 +101,12 @@ class Watch:
 
     def settings(self, asked: Asked) -> object:
         """Return what a run was started with."""
+        from dred.checkpoint import checkpoints_in
         from dred.runs import open_run
 
         name = asked.text("run")
         run = open_run(self.places.find(name))
+        saved = checkpoints_in(run.checkpoints)
         given = {
             kind: f"{name}/{noted.path}"
             for kind, noted in run.record.levels.items()
@@ -113,7 +118,7 @@ class Watch:
             "command": run.record.command,
             "versions": run.record.versions,
             "levels": given,
-            "buffers": [f"{name}{BUFFER}-{seed}" for seed in run.seeds],
+            "buffers": [f"{name}{BUFFER}-{seed}" for seed in run.seeds] if saved else [],
         }
 
     def lineage(self, asked: Asked) -> object:
@@ -152,6 +157,12 @@ class Watch:
                 for place, one in enumerate(line)
             ]
         }
+
+
+def age_of(run: Path) -> float:
+    """Return for how many seconds a run has written nothing."""
+    files = (run / "run.json", run / "metrics.jsonl")
+    return time.time() - max(file.stat().st_mtime for file in files if file.exists())
 
 
 def stacked(levels: list[Any]) -> Any:  # noqa: ANN401  (a batch of the task's levels)
