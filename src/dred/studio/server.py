@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -86,11 +86,12 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
         port = int(listening.getsockname()[1])
         token = new_token()
         app = new_app(folders, token=token, port=port)
-        settings = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-        server = uvicorn.Server(settings)
+        quietly = {"log_level": "warning", "access_log": False, "server_header": False}
+        server = uvicorn.Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **quietly))
         threading.Thread(target=_warm_up, daemon=True).start()
         tell(f"http://{HOST}:{port}/{token}/")
-        server.run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # which is how it ends
+            server.run(sockets=[listening])
 
 
 def _warm_up() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.routing import Route
 
 from dred.errors import DredError
+from dred.metrics import METRICS, Metric, of_features
 from dred.studio.answers import Asked, route
 from dred.studio.places import Places
 from dred.studio.shelf import BUFFER, Kept, Shelf, stamp
@@ -71,7 +72,6 @@ class Watch:
 
     def curves(self, asked: Asked) -> object:
         """Return all measurements of a run, and what they are."""
-        from dred.metrics import METRICS, of_features
         from dred.runs import open_run
 
         run = open_run(self.places.find(asked.text("run")))
@@ -90,7 +90,7 @@ class Watch:
             "seeds": run.seeds,
             "headline": run.task.headline,
             "metrics": [
-                {"name": m.name, "title": m.title, "percent": m.percent, "plain": m.plain}
+                {"name": m.name, "title": title_of(m), "percent": m.percent, "plain": m.plain}
                 for m in names
             ],
             "rows": [
@@ -157,6 +157,11 @@ class Watch:
                 for place, one in enumerate(line)
             ]
         }
+
+
+def title_of(metric: Metric) -> str:
+    """Return what a chart is called; symbols stay as they are."""
+    return metric.title if len(metric.label) > 1 else metric.label
 
 
 def age_of(run: Path) -> float:

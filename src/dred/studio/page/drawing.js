@@ -3,6 +3,19 @@
 import { rowsOf, STARTS, textOf } from "./board.js";
 
 const KEPT = "dred-drawing";
+const FIRST = `#........#.##
+#.###.####,##
+#..,..,,,G,##
+#.#,#####,###
+#S....,,,,,,.
+~###.#####,##
+...#...,.#,.,
+#..####..#.#,
+#........#.#.
+#...#.#~.#.#.
+#..#~..~.#.#.
+~......#.#.#.
+..~####~.#...`;
 export const emptyRoom = (height, width) =>
   Array.from({ length: height }, (_, row) => Array.from({ length: width }, (_, column) =>
     row === 0 && column === 0 ? "S" : row === height - 1 && column === width - 1 ? "G" : "."));
@@ -14,7 +27,7 @@ class Drawing extends EventTarget {
     this.future = [];
     this.version = 0;
     const kept = sessionStorage.getItem(KEPT);
-    this.rows = kept ? rowsOf(kept) : emptyRoom(13, 13);
+    this.rows = rowsOf(kept || FIRST);
   }
 
   get text() { return textOf(this.rows); }

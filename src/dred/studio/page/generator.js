@@ -32,7 +32,7 @@ class Latent {
     this.colour = new Map(kinds.map((kind, place) => [kind, COLOURS[(place + 1) % COLOURS.length]]));
     this.map = h("canvas", { class: "map", id: "map", tabindex: 0, role: "img",
       "aria-label": `A map of ${told.points.length} levels. Drag from one point to another, then drag the handle between them.` });
-    this.board = new Board(h("canvas", { role: "img", id: "between" }));
+    this.board = new Board(h("canvas", { role: "img", id: "between", "aria-label": "The level between" }));
     this.ends = [h("img", { alt: "" }), h("img", { alt: "" })];
     this.slider = h("input", { type: "range", min: 0, max: 1, step: 0.01, value: 0.5, id: "share", "aria-label": "How far from the first level to the second", oninput: () => this.move(Number(this.slider.value)) });
     this.inputs = ["first", "second"].map(end => h("input", { type: "number", min: 0, max: told.points.length - 1, value: this[end], "aria-label": `The ${end} level`,
@@ -163,6 +163,7 @@ class Latent {
     pen.beginPath(); pen.moveTo(...a); pen.lineTo(...b); pen.stroke();
     pen.setLineDash([]);
     for (const end of [a, b]) { disc(end, 8, ink); disc(end, 5, "#fff"); }
+    Object.assign(map.dataset, { first: a, second: b, handle: this.handle() });
     disc(this.handle(), 12, accent);
     disc(this.handle(), 4.5, "#fff");
   }

@@ -28,18 +28,17 @@ export async function show(view, query) {
 
 export async function openSet(pane, set, query = new URLSearchParams()) {
   const ask = { set, sort: query.get("sort") || "", descending: query.get("descending") === "1", ranges: {} };
-  let told;
   const gallery = new Gallery((level, place) => large(set, gallery.order, place));
   const count = h("output", { class: "count", "aria-live": "polite" });
-  const refresh = newest(() => post("gallery", ask), found => {
-    told = found;
+  const take = found => {
     count.textContent = `${found.order.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} levels`;
     gallery.show(set, found, ask.sort);
-  });
-  told = await post("gallery", ask);
-  const bar = h("div", { class: "bar" }, h("h1", {}, short(set)), count, controls(ask, told, refresh));
+  };
+  const refresh = newest(() => post("gallery", ask), take);
+  const told = await post("gallery", ask);
+  const bar = h("div", { class: "bar" }, h("h1", {}, short(set).replace("::buffer-", ", seed ")), count, controls(ask, told, refresh));
   fill(pane, bar, gallery.node);
-  refresh();
+  take(told);
   return gallery;
 }
 

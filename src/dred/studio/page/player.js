@@ -19,7 +19,7 @@ export class Player {
     this.view = h("canvas", { role: "img", "aria-label": "What the agent sees" });
     this.board = new Board(this.view, { ring: false });
     this.bars = h("div", { class: "bars", "aria-label": "Probability of each action" });
-    this.value = h("canvas", { class: "value", role: "img", width: 600, height: 130, onclick: event => this.go(Math.round(event.offsetX / event.target.clientWidth * (this.frames.length - 1))) });
+    this.value = h("canvas", { class: "value", role: "img", "aria-label": "The return it expects", width: 600, height: 130, onclick: event => this.go(Math.round(event.offsetX / event.target.clientWidth * (this.frames.length - 1))) });
     this.tried = h("div", { id: "tried", "aria-live": "polite" });
     const step = by => () => { this.pause(); this.go(this.at + by); };
     this.watching = h("div", { class: "row" }, this.button, h("button", { onclick: step(-1), "aria-label": "One step back" }, "◀"),

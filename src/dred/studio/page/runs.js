@@ -1,6 +1,6 @@
 // Runs, also those at work: curves, the buffer now, and starting, stopping and resuming.
 
-import { address, attempt, get, post } from "./api.js";
+import { attempt, get, post } from "./api.js";
 import { miniature } from "./board.js";
 import { chart, COLOURS } from "./curves.js";
 import { dialog, field, fill, h, number, options, short, toast } from "./dom.js";
@@ -64,7 +64,7 @@ export async function show(view, query) {
     const focus = there.find(one => one.name === state.focus) || there[0];
     if (focus && about.dataset.run !== focus.name) {
       about.dataset.run = focus.name;
-      await attempt(() => describe(about, focus));
+      attempt(() => describe(about, focus));
     }
   }
 
@@ -138,7 +138,7 @@ async function describe(node, one) {
   });
   fill(node, h("div", { class: "row spread" }, h("h2", {}, `The buffer of ${short(one.name)}`),
     h("div", { class: "row" }, field("Seed", seeds), h("button", { onclick: () => attempt(show) }, "Look again"))), words,
-    h("figure", { class: "chart" }, h("h3", {}, "P_Λ: probability by rank, most probable first"), bars), pane,
+    h("figure", { class: "chart" }, h("h3", {}, "P_Λ by rank: square roots of the probabilities of the 150 most probable levels"), bars), pane,
     h("h3", {}, "Ancestry"), h("div", { class: "row" }, field("Of level number", number_), h("button", { onclick: trace }, "Show")), line, settings);
   await show().catch(error => fill(pane.firstChild, h("p", { class: "soft empty" }, error.message)));
 }
@@ -146,13 +146,11 @@ async function describe(node, one) {
 function histogram(canvas, values) {
   const pen = canvas.getContext("2d"), { width, height } = canvas;
   pen.clearRect(0, 0, width, height);
-  const bins = Math.min(values.length, 160), most = values[0] || 1;
+  const bars = Math.min(values.length, 150), most = values[0] || 1;
   pen.fillStyle = COLOURS[0];
-  for (let bin = 0; bin < bins; bin++) {
-    const from = Math.floor(bin * values.length / bins), to = Math.max(from + 1, Math.floor((bin + 1) * values.length / bins));
-    const mean = values.slice(from, to).reduce((sum, one) => sum + one, 0) / (to - from);
-    const tall = Math.max(1, Math.sqrt(mean / most) * (height - 10));
-    pen.fillRect(bin * width / bins, height - tall, width / bins - 1, tall);
+  for (let rank = 0; rank < bars; rank++) {
+    const tall = Math.max(1, Math.sqrt(values[rank] / most) * (height - 10));
+    pen.fillRect(rank * width / bars, height - tall, width / bars - 2, tall);
   }
   canvas.setAttribute("aria-label", `Square roots of probabilities of ${values.length} levels, from ${number(values[0], true)} down to ${number(values.at(-1), true)}`);
 }
