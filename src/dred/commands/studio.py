@@ -1,6 +1,7 @@
 """`dred studio`: the page on this machine."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -32,15 +33,12 @@ class Studio:
         """Serve until Ctrl-C."""
         if not 0 <= self.port < 65536:
             raise ConfigError(f"--port (={self.port}) must be from 0 to 65535.")
-        try:
-            import starlette  # noqa: F401
-            import uvicorn  # noqa: F401
-        except ImportError:
+        if not all(map(find_spec, ("starlette", "uvicorn"))):
             from dred.extras import how_to_install
 
             raise ConfigError(
                 f"dred studio needs Starlette and uvicorn. Install them: {how_to_install('studio')}"
-            ) from None
+            )
         from dred.studio.server import serve
 
         serve(self._served(), port=self.port, tell=self._tell)

@@ -2,7 +2,6 @@
 
 import tempfile
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from starlette.responses import Response
@@ -157,7 +156,7 @@ def cells_of(path: Path) -> list[int]:
 
     try:
         with Image.open(path) as image:
-            width, height = cast("tuple[int, int]", image.size)
+            width, height = image.size
     except (OSError, ValueError, Image.DecompressionBombError):
         return []
     if width * height > MOST_PIXELS:

@@ -86,8 +86,14 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
         port = int(listening.getsockname()[1])
         token = new_token()
         app = new_app(folders, token=token, port=port)
-        quietly = {"log_level": "warning", "access_log": False, "server_header": False}
-        server = uvicorn.Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **quietly))
+        settings = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
+        server = uvicorn.Server(settings)
         threading.Thread(target=_warm_up, daemon=True).start()
         tell(f"http://{HOST}:{port}/{token}/")
         with suppress(KeyboardInterrupt):  # which is how it ends

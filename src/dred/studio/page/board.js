@@ -81,7 +81,7 @@ export class Board {
     if (!heat) return;
     heat.forEach((line, row) => line.forEach((share, column) => {
       if (!share) return;
-      this.pen.fillStyle = `rgba(255, 77, 141, ${0.12 + 0.68 * share})`;
+      this.pen.fillStyle = `rgba(255, 77, 141, ${0.1 + 0.5 * share})`;
       this.pen.fillRect(...this.#at(row, column), this.cell, this.cell);
     }));
   }

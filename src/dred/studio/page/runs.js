@@ -117,6 +117,7 @@ async function describe(node, one) {
   let before = null;
   async function show() {
     const set = seeds.value;
+    words.textContent = "Reading the buffer …";
     const found = await post("gallery", { set, sort: "probability", descending: true });
     const numbers = await post("gallery", { set, sort: "number" });
     histogram(bars, found.values);

@@ -76,9 +76,11 @@ def try_level(
         steps, returned = steps + ~over, returned + np.where(over, 0.0, reward)
         over, state = over | ended, after.state
         done.append(action)
-    columns = [np.stack(column) for column in zip(*rows, strict=True)]
+    row, column, heading, image, chance, expected = (
+        np.stack(column) for column in zip(*rows, strict=True)
+    )
     acted = np.stack(done) if done else np.zeros((0, count), np.int64)
-    return Tries(*columns, acted, steps, returned, over)
+    return Tries(row, column, heading, image, chance, expected, acted, steps, returned, over)
 
 
 def softmax(logits: Float[np.ndarray, "try action"]) -> Float[np.ndarray, "try action"]:
