@@ -62,19 +62,10 @@ class Policy:
 
     def step(self, memory: Memory, image: Array, direction: Array) -> tuple[Memory, Array]:
         """Return the memory after a step of some agents, and the log-odds of their actions."""
-        memory, logits, _ = self.judge(memory, image, direction)
-        return memory, logits
-
-    def judge(self, memory: Memory, image: Array, direction: Array) -> tuple[Memory, Array, Array]:
-        """Return memory and log-odds after a step, and the return that the critic expects."""
         encode = {"tiles": self._tiles, "convolution": self._convolution}[self.meta["encoder"]]
         remember = {"lstm": self._lstm, "gru": self._gru, "none": self._no_memory}
         memory, features = remember[self.meta["memory"]](memory, encode(image, direction))
-        logits, value = (
-            self._layer(head, np.tanh(self._layer(f"{head}_hidden", features)))
-            for head in ("actor", "critic")
-        )
-        return memory, logits, value[..., 0]
+        return memory, self._layer("actor", np.tanh(self._layer("actor_hidden", features)))
 
     def _layer(self, name: str, inputs: Array) -> Array:
         return inputs @ self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]

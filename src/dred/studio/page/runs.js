@@ -112,7 +112,7 @@ async function describe(node, one) {
   }
   const seeds = options(h("select", { onchange: () => attempt(show) }), told.buffers.map((name, place) => [name, `seed ${one.seeds[place]}`]));
   const pane = h("div", { class: "buffer" }, h("div", { class: "pane" }));
-  const bars = h("canvas", { class: "histogram", role: "img", width: 1200, height: 220 });
+  const bars = h("canvas", { class: "histogram", role: "img", "aria-label": "Probabilities by rank", width: 1200, height: 220 });
   const words = h("p", { class: "soft", id: "turnover" });
   let before = null;
   async function show() {

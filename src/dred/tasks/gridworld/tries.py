@@ -58,15 +58,16 @@ def try_level(
     world = ENVIRONMENT.prepare(as_batch(level))
     bits = jnp.asarray(rng.integers(0, 2**32, count, dtype=np.uint32))
     state, view = _begin(world, bits)
-    memory = policy.initial_memory(count)
+    memory, critic = policy.initial_memory(count), critic_of(policy)
     rows: list[tuple[np.ndarray, ...]] = []
     done: list[np.ndarray] = []
     over, steps, returned = np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros(count)
     limit = ENVIRONMENT.time_limit(world) if plays_on else len(actions)
     while True:
         seen, place = jax.device_get((view, (state.row, state.column, state.heading)))
-        memory, logits, value = policy.judge(memory, seen.image, seen.direction)
-        rows.append((*place, seen.image, softmax(logits), value))
+        _, value = critic.step(memory, seen.image, seen.direction)
+        memory, logits = policy.step(memory, seen.image, seen.direction)
+        rows.append((*place, seen.image, softmax(logits), value[:, 0]))
         if over.all() or len(done) >= limit:
             break
         drawn = (logits + rng.gumbel(size=logits.shape)).argmax(axis=-1)
@@ -81,6 +82,16 @@ def try_level(
     )
     acted = np.stack(done) if done else np.zeros((0, count), np.int64)
     return Tries(row, column, heading, image, chance, expected, acted, steps, returned, over)
+
+
+def critic_of(policy: Policy) -> Policy:
+    """Return a policy whose only log-odds are the return that the critic expects."""
+    heads = {
+        f"{head}.{part}": policy.weights[f"{head.replace('actor', 'critic')}.{part}"]
+        for head in ("actor_hidden", "actor")
+        for part in ("weight", "bias")
+    }
+    return Policy({**policy.weights, **heads}, policy.meta)
 
 
 def softmax(logits: Float[np.ndarray, "try action"]) -> Float[np.ndarray, "try action"]:
