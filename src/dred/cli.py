@@ -25,6 +25,7 @@ from dred.commands.numbers import NUMBERS
 from dred.commands.play import Play
 from dred.commands.pretrained import Pretrained
 from dred.commands.report import Report
+from dred.commands.studio import Studio
 from dred.commands.train import Resume, Train
 from dred.errors import DredError, UnknownNameError, lookup
 from dred.interruption import INTERRUPTED, leave
@@ -55,6 +56,7 @@ COMMANDS: Verbs = {
     "export": Export,
     "report": Report,
     "study": study.VERBS,
+    "studio": Studio,
     "check-task": CheckTask,
     "bench": Bench,
 }

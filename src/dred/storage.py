@@ -177,6 +177,16 @@ def check_expansion(archive: zipfile.ZipFile, size: int) -> None:
         )
 
 
+def meta_of(path: Path) -> dict[str, object] | None:
+    """Return the meta of a file without reading its arrays; None if dred did not write it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_expansion(archive, path.stat().st_size)
+            return _parse_meta(path, _read_array(archive, "meta"))
+    except (DatasetError, *DAMAGE):
+        return None
+
+
 def _read_array(archive: zipfile.ZipFile, name: str) -> Array:
     """Return an array, whose bytes must be as many as its shape says."""
     member = archive.getinfo(f"{name}.npy")

@@ -1,0 +1,39 @@
+// The frame: which view is shown, by the part of the address after #, and light or dark.
+
+import { attempt } from "./api.js";
+import { fill } from "./dom.js";
+
+const VIEWS = ["levels", "canvas", "generator", "runs", "reports"];
+const view = document.getElementById("view");
+let leave = () => {};
+let shown = 0;
+
+async function show() {
+  const [said, query] = location.hash.slice(1).split("?");
+  if (said === "view") return;
+  const name = VIEWS.includes(said) ? said : "levels";
+  const mine = ++shown;
+  for (const link of document.querySelectorAll("nav a"))
+    link.toggleAttribute("aria-current", link.hash === `#${name}`);
+  const module = await import(`./${name}.js`);
+  if (mine !== shown) return;
+  leave();
+  leave = () => {};
+  fill(view);
+  view.className = name;
+  document.title = `${name} · dred studio`;
+  const gone = await attempt(() => module.show(view, new URLSearchParams(query)));
+  if (mine === shown) leave = gone || (() => {});
+  else if (gone) gone();
+  view.dataset.ready = name;
+}
+
+const THEMES = ["", "light", "dark"];
+const root = document.documentElement;
+root.dataset.theme = localStorage.getItem("dred-theme") || "";
+document.getElementById("theme").addEventListener("click", () => {
+  root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
+  localStorage.setItem("dred-theme", root.dataset.theme);
+});
+addEventListener("hashchange", show);
+show();

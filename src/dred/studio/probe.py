@@ -1,0 +1,125 @@
+"""Agents in drawn levels: what they see, expect and do; how often they get through."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.routing import Route
+
+from dred.errors import ConfigError, DredError
+from dred.exported_policy import Policy
+from dred.studio.answers import Asked, route
+from dred.studio.drawing import level_of, seen_from
+from dred.studio.places import Places
+from dred.studio.shelf import Kept, stamp
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.tries import Tries, try_level, visits
+
+NUM_TRIES, MOST_ACTIONS = 64, 3000
+RUN = "run:"  # before the name of an agent's run; others come with dred
+
+
+class Probe:
+    """Answers what the page asks about agents."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._policies: Kept[Policy] = Kept()
+
+    def routes(self) -> list[Route]:
+        """Return what is asked, and who answers."""
+        return [
+            route("GET", "agents", self.agents),
+            route("POST", "probe", self.probe),
+            route("POST", "tries", self.tries),
+        ]
+
+    def agents(self, asked: Asked) -> object:
+        """Return the agents that there are: those that come with dred, and those of runs."""
+        from dred import pretrained
+        from dred.checkpoint import checkpoints_in
+        from dred.runs import open_run
+
+        found: list[dict[str, object]] = [
+            {"name": name, "label": f"{name} (comes with dred)", "solved": noted["solved"]}
+            for name, noted in pretrained.catalogue().items()
+        ]
+        for one in self.places.scan():
+            if one.kind != "run" or not checkpoints_in(one.path / "checkpoints"):
+                continue
+            try:
+                record = open_run(one.path).record
+            except DredError:
+                continue
+            if record.task == "gridworld":
+                found.append({"name": f"{RUN}{one.name}", "label": one.name, "solved": {}})
+        return {"agents": found}
+
+    def policy(self, name: str) -> Policy:
+        """Return an agent by its name."""
+        from dred import pretrained
+        from dred.checkpoint import checkpoints_in
+
+        if not name.startswith(RUN):
+            return self._policies.get(name, lambda: pretrained.load(name))
+        path = self.places.find(name.removeprefix(RUN))
+        there = checkpoints_in(path / "checkpoints")
+        key = (str(path), *(stamp(one) for one in there))
+        return self._policies.get(key, lambda: _policy_of(path))
+
+    def probe(self, asked: Asked) -> object:
+        """Return an episode step by step: of an agent, or of whoever presses keys."""
+        level, policy = level_of(asked.text("text")), self.policy(asked.text("agent"))
+        told = asked.json.get("actions") or []
+        if not isinstance(told, list) or any(type(one) is not int for one in told):
+            raise ConfigError("Actions must be a list of whole numbers.")
+        seed, plays_on = asked.whole("seed", 0), not asked.json.get("stops")
+        tried = try_level(level, policy, seed=seed, actions=told[:MOST_ACTIONS], plays_on=plays_on)
+        return {"frames": frames_of(level, tried), **outcome(tried)}
+
+    def tries(self, asked: Asked) -> object:
+        """Return how often an agent gets through, and where it goes."""
+        level, policy = level_of(asked.text("text")), self.policy(asked.text("agent"))
+        tried = try_level(level, policy, count=NUM_TRIES, seed=asked.whole("seed", 0))
+        solved = tried.returned > 0
+        return {
+            "tries": NUM_TRIES,
+            "solved": solved.mean(),
+            "steps": tried.steps[solved].mean() if solved.any() else None,
+            "visits": np.round(visits(level, tried), 4),
+        }
+
+
+def _policy_of(path: Path) -> Policy:
+    from dred.export import policy_of
+    from dred.runs import open_run
+
+    return policy_of(open_run(path))
+
+
+def outcome(tried: Tries) -> dict[str, object]:
+    """Return how the first try ended."""
+    return {
+        "over": tried.over[0],
+        "solved": tried.returned[0] > 0,
+        "returned": tried.returned[0],
+        "steps": tried.steps[0],
+    }
+
+
+def frames_of(level: Level, tried: Tries) -> list[dict[str, Any]]:
+    """Return each moment of the first try: place, sight, view, chances and value."""
+    frames: list[dict[str, Any]] = []
+    for time in range(len(tried.row)):
+        pose = (int(tried.row[time, 0]), int(tried.column[time, 0]), int(tried.heading[time, 0]))
+        frames.append(
+            {
+                "pose": pose,
+                "seen": seen_from(level, *pose),
+                "view": tried.image[time, 0, :, :, 0].T,  # rows from far to near
+                "chance": np.round(tried.chance[time, 0], 4),
+                "value": round(float(tried.value[time, 0]), 4),
+                "action": int(tried.action[time, 0]) if time < len(tried.action) else None,
+            }
+        )
+    return frames

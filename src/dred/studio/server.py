@@ -1,0 +1,114 @@
+"""The server: the page, and what it asks, behind the guard."""
+
+import socket
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from dred.errors import ConfigError
+from dred.studio.answers import Asked, route
+from dred.studio.guard import Guard, new_token
+from dred.studio.jobs import Jobs
+from dred.studio.places import REPORT, Places
+
+PAGE = Path(__file__).with_name("page")
+HOST = "127.0.0.1"
+# A report needs nothing but itself, and may do nothing.
+REPORT_POLICY = (
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+)
+
+
+def new_app(folders: Sequence[Path], *, token: str, port: int) -> ASGIApp:
+    """Return the whole server for some folders."""
+    places = Places(folders)
+    jobs = Jobs(places)
+
+    def report(asked: Asked) -> Response:
+        path = places.find(asked.text("report"))
+        if path.name != REPORT:
+            raise ConfigError(f"{asked.text('report')!r} is not a page that `dred report` wrote.")
+        return FileResponse(path, headers={"content-security-policy": REPORT_POLICY})
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        yield
+        jobs.close()
+
+    asked: list[BaseRoute] = [*_asked(places), *jobs.routes(), route("GET", "report", report)]
+    page = StaticFiles(directory=PAGE, html=True)
+    whole = [
+        Route(f"/{token}", lambda request: RedirectResponse(f"/{token}/")),
+        Mount(f"/{token}", routes=[*asked, Mount("/", page)]),
+    ]
+    return Guard(Starlette(routes=whole, lifespan=lifespan), token=token, port=port)
+
+
+def _asked(places: Places) -> list[Route]:
+    """Return the routes of all parts."""
+    from dred.studio.drawing import Drawing
+    from dred.studio.galleries import Galleries
+    from dred.studio.latent import Latents
+    from dred.studio.probe import Probe
+    from dred.studio.shelf import Shelf
+    from dred.studio.watch import Watch
+
+    shelf = Shelf(places)
+    parts = (
+        Galleries(places, shelf),
+        Drawing(places),
+        Probe(places),
+        Latents(places),
+        Watch(places, shelf),
+    )
+    return [one for part in parts for one in part.routes()]
+
+
+def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; `tell` hears the address."""
+    import uvicorn
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            raise ConfigError(
+                f"Port {port} cannot be used: {error.strerror}. Give another --port, or none."
+            ) from None
+        port = int(listening.getsockname()[1])
+        token = new_token()
+        app = new_app(folders, token=token, port=port)
+        settings = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+        )
+        server = uvicorn.Server(settings)
+        threading.Thread(target=_warm_up, daemon=True).start()
+        tell(f"http://{HOST}:{port}/{token}/")
+        with suppress(KeyboardInterrupt):  # which is how it ends
+            server.run(sockets=[listening])
+
+
+def _warm_up() -> None:
+    """Compile, before anybody asks, what drawing and an agent's first step need."""
+    from dred import pretrained
+    from dred.levels import from_text
+    from dred.studio.drawing import inspected
+    from dred.tasks.gridworld.tries import try_level
+
+    open_room = "\n".join(["S" + "." * 12, *["." * 13] * 11, "." * 12 + "G"])
+    name = next(iter(pretrained.catalogue()))
+    level = from_text(open_room)
+    inspected(level)
+    try_level(level, pretrained.load(name), actions=(2,), plays_on=False)

@@ -1,0 +1,140 @@
+"""Sets of levels that are open: files, and the buffers of runs as they were last saved.
+
+What was read is kept until its file changes, a few sets at a time.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
+from jaxtyping import Float
+
+from dred.errors import ConfigError, DatasetError
+from dred.studio.places import Places
+from dred.task import Feature, LevelSet, Task
+
+BUFFER = "::buffer"  # after the name of a run, and the seed after it
+MOST_OPEN = 8
+FACTS = {  # what is known of a level in a buffer
+    "probability": Feature("probability", percent=True),
+    "score": Feature("score"),
+    "best": Feature("highest return so far"),
+    "number": Feature("number"),
+    "parent": Feature("number of its parent"),
+    "generation": Feature("generation"),
+    "birth": Feature("updates when it was admitted"),
+}
+
+KeptT = TypeVar("KeptT")
+
+
+class Kept(Generic[KeptT]):
+    """What was made from files, until they change; at most so many."""
+
+    def __init__(self, most: int = MOST_OPEN) -> None:
+        self.most = most
+        self._kept: OrderedDict[object, KeptT] = OrderedDict()
+        self._lock = threading.RLock()  # what is asked for twice is made once
+
+    def get(self, key: object, make: Callable[[], KeptT]) -> KeptT:
+        """Return what was made for this key, or make it."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            self._kept.move_to_end(key)
+            while len(self._kept) > self.most:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSet:
+    """A set of levels with its task, and what is known of each level."""
+
+    task: Task
+    levels: LevelSet
+    facts: Mapping[str, Float[np.ndarray, " level"]]  # by the names in FACTS; may be empty
+
+    @cached_property
+    def columns(self) -> dict[str, Float[np.ndarray, " level"]]:
+        """Return the facts and the features of all levels."""
+        measured = {} if self.task.measure is None else self.task.measure(self.levels.levels)
+        return {**self.facts, **measured}
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        """Return what the columns are."""
+        known = {**FACTS, **self.task.features}
+        return {name: known.get(name, Feature(name.replace("_", " "))) for name in self.columns}
+
+    def __getitem__(self, index: int) -> Any:  # noqa: ANN401  (a level of the task)
+        """Return one level."""
+        if not 0 <= index < len(self.levels):
+            raise DatasetError(f"There is no level {index}: the set has {len(self.levels)}.")
+        return self.levels[index]
+
+
+def stamp(path: Path) -> tuple[str, int, int]:
+    """Return what changes whenever a file is replaced."""
+    told = path.stat()
+    return str(path), told.st_mtime_ns, told.st_size
+
+
+class Shelf:
+    """Opens sets by their names."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._open: Kept[OpenSet] = Kept()
+
+    def open(self, name: str) -> OpenSet:
+        """Return a set: of a file, or the buffer of a run."""
+        run, mark, seed = name.partition(BUFFER)
+        if mark:
+            return self._buffer(self.places.find(run), seed.lstrip("-"))
+        path = self.places.find(name)
+        return self._open.get(stamp(path), lambda: _read(path))
+
+    def _buffer(self, run: Path, seed: str) -> OpenSet:
+        from dred.checkpoint import checkpoints_in
+
+        there = checkpoints_in(run / "checkpoints")
+        key = (str(run), seed, *(stamp(path) for path in there))
+        return self._open.get(key, lambda: _read_buffer(run, seed))
+
+
+def _read(path: Path) -> OpenSet:
+    from dred.registry import find_task
+    from dred.storage import meta_of
+
+    meta = meta_of(path)
+    if meta is None:
+        raise DatasetError(
+            f"{path.name} is not a set of levels that dred wrote, or it is damaged. Make or copy "
+            "it again."
+        )
+    task = find_task(str(meta.get("task", "gridworld")))
+    levels = task.level_format.load(path)
+    noted = {name: cast("Any", levels.meta.get(name)) for name in FACTS}
+    facts = {
+        name: np.array([np.nan if one is None else one for one in column], np.float64)
+        for name, column in noted.items()
+        if isinstance(column, list) and len(cast("list[object]", column)) == len(levels)
+    }
+    return OpenSet(task, levels, facts)
+
+
+def _read_buffer(path: Path, seed: str) -> OpenSet:
+    from dred.runs import open_run
+
+    if seed and not seed.isdecimal():
+        raise ConfigError(f"A seed is a whole number, not {seed!r}.")
+    run = open_run(path)
+    saved = run.buffer(int(seed) if seed else None)
+    facts = {name: np.asarray(getattr(saved, name), np.float64) for name in FACTS}
+    return OpenSet(run.task, saved.levels, facts)

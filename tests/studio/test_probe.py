@@ -1,0 +1,82 @@
+"""Agents in drawn levels."""
+
+import shutil
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+from dred import pretrained
+from dred.export import policy_of
+from dred.levels import from_text
+from dred.runs import open_run
+from dred.tasks.gridworld.tries import critic_of, try_level, visits
+from dred.tasks.gridworld.view import View
+from tests.studio.conftest import Page
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "run-format-1"
+ROOM = "\n".join([">" + "." * 4, *["....."] * 3, "....G"])
+
+
+def test_tries_follow_the_given_actions_and_keep_what_the_agent_saw_and_expected():
+    level, policy = from_text(ROOM), pretrained.load("vae-dred")
+    tried = try_level(level, policy, actions=(2, 2, 1, 2), plays_on=False)
+    assert tried.column[:, 0].tolist() == [0, 1, 2, 2, 2]
+    assert tried.row[:, 0].tolist() == [0, 0, 0, 0, 1]
+    assert tried.heading[:, 0].tolist() == [0, 0, 0, 1, 1]
+    assert np.allclose(tried.chance.sum(axis=-1), 1.0) and not tried.over[0]
+    assert tried.steps[0] == 4 and len(tried.value) == 5
+    on = try_level(level, policy, actions=(2, 2, 1, 2))
+    assert on.over[0] and on.action[:4, 0].tolist() == [2, 2, 1, 2]
+
+
+def test_tries_side_by_side_are_counted_by_cells_visited_before_their_end():
+    level = from_text("\n".join([">~", "G."]))
+    tried = try_level(level, pretrained.load("uniform"), count=8, actions=(2,))
+    assert tried.steps.tolist() == [1] * 8 and tried.returned.max() == 0  # straight into lava
+    assert visits(level, tried).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+
+
+def test_an_exported_critic_agrees_with_the_run_s(tmp_path):
+    path = shutil.copytree(GOLDEN, tmp_path / "old")
+    run = open_run(path)
+    policy, agent = policy_of(run), run.policy().agent
+    image = np.random.default_rng(0).integers(1, 4, (3, 5, 5, 3)).astype(np.uint8)
+    heading = np.array([0, 1, 3])
+    _, output = agent.step(agent.initial_memory(3), View(jnp.asarray(image), jnp.asarray(heading)))
+    _, value = critic_of(policy).step(policy.initial_memory(3), image, heading)
+    np.testing.assert_allclose(value[:, 0], output.value, atol=1e-5)
+
+
+def test_the_page_is_told_an_episode_moment_by_moment(page):
+    told = page.post("probe", text=ROOM, agent="vae-dred", seed=1).json()
+    first, last = told["frames"][0], told["frames"][-1]
+    assert first["pose"] == [0, 0, 0] and first["seen"] and len(first["view"]) == 5
+    assert abs(sum(first["chance"]) - 1) < 1e-3 and last["action"] is None
+    assert told["solved"] and told["steps"] == len(told["frames"]) - 1
+    assert page.post("probe", text=ROOM, agent="vae-dred", seed=1).json() == told
+    walked = page.post("probe", text=ROOM, agent="vae-dred", actions=[2], stops=True).json()
+    assert [frame["pose"][1] for frame in walked["frames"]] == [0, 1] and not walked["over"]
+
+
+def test_the_page_is_told_how_often_an_agent_gets_through_and_where_it_goes(page):
+    told = page.post("tries", text=ROOM, agent="vae-dred").json()
+    assert told["tries"] == 64 and told["solved"] > 0.9 and told["steps"] >= 8
+    assert told["visits"][0][0] == 1.0 and told["visits"][4][4] == told["solved"]
+
+
+def test_agents_of_runs_can_be_asked_too_and_others_are_refused(folder):
+    shutil.copytree(GOLDEN, folder / "old")
+    page = Page(folder)
+    names = [one["name"] for one in page.get("agents").json()["agents"]]
+    assert names == [*pretrained.catalogue(), "run:here/old"]
+    assert page.post("probe", text=ROOM, agent="run:here/old").json()["frames"]
+    for asked in (
+        {"agent": "nobody"},
+        {"agent": "run:here/../x"},
+        {"agent": "vae-dred", "actions": [9]},
+        {"agent": "vae-dred", "actions": ["x"]},
+        {"agent": "vae-dred", "seed": -1},
+    ):
+        told = page.post("probe", text=ROOM, **asked)
+        assert told.status_code == 400 and told.json()["error"], asked

@@ -1,0 +1,171 @@
+"""Runs, jobs and generators."""
+
+import json
+import shutil
+import signal
+from dataclasses import asdict
+
+import jax
+import pytest
+
+from dred import checkpoint
+from dred.levels import from_text, is_solvable
+from dred.studio import jobs
+from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.generators.vae.model import LevelVAE
+from dred.tasks.gridworld.levels.dataset import from_levels
+from tests.studio.conftest import DRAWINGS, Page
+from tests.studio.test_probe import GOLDEN
+
+
+@pytest.fixture
+def with_run(folder):
+    shutil.copytree(GOLDEN, folder / "old")
+    return Page(folder)
+
+
+def test_runs_are_listed_with_their_state_and_measured_curves(with_run):
+    [run] = with_run.get("runs").json()["runs"]
+    assert (run["name"], run["updates"], run["total"]) == ("here/old", 3, 6)
+    told = with_run.get("curves", run="here/old").json()
+    names = {one["name"] for one in told["metrics"]}
+    assert {"solved_rate/replay", "eta"} <= names and "loss/total" not in names
+    assert [row["update"] for row in told["rows"]] == sorted(row["update"] for row in told["rows"])
+    assert with_run.get("settings", run="here/old").json()["buffers"] == ["here/old::buffer-0"]
+
+
+def test_new_lines_of_a_run_at_work_are_seen(with_run):
+    file = with_run.folder / "old" / "metrics.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    file.write_text(file.read_text() + json.dumps({**rows[-1], "update": 5}) + '\n{"upd')
+    told = with_run.get("curves", run="here/old").json()
+    assert told["updates"] == 5 and len(told["rows"]) == len(rows) + 1
+
+
+def test_the_buffer_of_a_run_is_a_gallery_in_order_of_probability(with_run):
+    told = with_run.post(
+        "gallery", set="here/old::buffer-0", sort="probability", descending=True
+    ).json()
+    assert abs(sum(told["values"]) - 1) < 1e-3
+    assert told["values"] == sorted(told["values"], reverse=True)
+    assert {"score", "generation", "parent", "path"} <= set(told["features"])
+    first = with_run.get("level", set="here/old::buffer-0", level=told["order"][0]).json()
+    assert "probability" in first["facts"] and from_text(first["text"])
+    assert with_run.post("gallery", set="here/old::buffer-x").status_code == 400
+    assert with_run.post("gallery", set="here/old::buffer-9").status_code == 400
+
+
+def test_a_level_s_ancestry_begins_with_its_oldest_known_parent(with_run):
+    set_ = "here/old::buffer-0"
+    order = with_run.post("gallery", set=set_, sort="generation", descending=True).json()
+    facts = with_run.get("level", set=set_, level=order["order"][0]).json()["facts"]
+    number, parent = (int(facts[name]["value"]) for name in ("number", "number of its parent"))
+    told = with_run.get("lineage", run="here/old", seed=0, number=number).json()["line"]
+    assert told[-1]["number"] == number
+    if parent >= 0 and len(told) > 1:
+        assert told[-2]["number"] == parent
+    assert with_run.get("lineage", run="here/old", seed=0, number=10**6).json()["line"] == []
+
+
+STARTED = []
+
+
+class Pretended:
+    """A process that works until it gets a signal."""
+
+    def __init__(self, command, **options):
+        self.command, self.code, self.signals = command, None, []
+        options["stdout"].write(b"compiling\n")
+        STARTED.append(self)
+
+    def poll(self):
+        return self.code
+
+    def wait(self):
+        return self.code
+
+    def send_signal(self, number):
+        self.signals.append(number)
+        self.code = 130
+
+
+def test_a_run_is_started_as_on_the_command_line_one_at_a_time_and_stopped(folder, monkeypatch):
+    monkeypatch.setattr(jobs.subprocess, "Popen", Pretended)
+    STARTED.clear()
+    page = Page(folder)
+    with page.client:
+        asked = {"method": "plr", "preset": "smoke", "levels": "here/few.npz", "out": "here/r/new"}
+        told = page.post("train", **asked, updates=5, held_out="here/few.npz").json()
+        assert told["working"] and told["run"] == "here/r/new" and told["said"] == "compiling\n"
+        words = STARTED[0].command[3:]
+        file = str(folder / "few.npz")
+        assert words[:4] == ["train", "plr", "--out", str(folder / "r" / "new")]
+        assert words[4:8] == ["--preset", "smoke", "--levels", file]
+        assert words[8:] == ["--seed", "0", "--held-out", file, "--updates", "5"]
+        again = page.post("train", **asked)
+        assert again.status_code == 400 and "already" in again.json()["error"]
+        assert not page.post("stop").json()["working"]
+        assert STARTED[0].signals == [signal.SIGINT]
+        shutil.copytree(GOLDEN, folder / "old")
+        assert page.post("resume", run="here/old").json()["working"]
+    assert STARTED[1].command[3:] == ["resume", str(folder / "old")]
+    assert STARTED[1].signals == [signal.SIGINT]  # the studio ends, and so does it
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"method": "--help"},
+        {"preset": "--debug"},
+        {"levels": "/etc/passwd"},
+        {"out": "here/../x"},
+        {"out": "here/few.npz"},
+        {"updates": "many"},
+        {"generator": "here/none"},
+    ],
+)
+def test_a_run_that_makes_no_sense_is_not_started(page, monkeypatch, wrong):
+    monkeypatch.setattr(jobs.subprocess, "Popen", Pretended)
+    STARTED.clear()
+    asked = {"method": "plr", "preset": "smoke", "levels": "here/few.npz", "out": "here/new"}
+    assert page.post("train", **(asked | wrong)).status_code == 400
+    assert not STARTED
+
+
+def new_generator(folder):
+    """Write a generator that has learned nothing, which is enough to ask it."""
+    folder.mkdir()
+    small = {"latent_size": 4, "graph_layers": 1, "graph_size": 4}
+    config = VAEConfig(**small, encoder_sizes=(8,), decoder_sizes=(8,))
+    levels = few_levels()
+    levels.save(folder / "levels.npz")
+    facts = {"config": asdict(config), "digest": levels.digest}
+    (folder / "generator.json").write_text(json.dumps(facts))
+    model = LevelVAE(config, 9, key=jax.random.key(0))
+    steep = jax.tree.map(lambda leaf: 5 * leaf, model)  # so that places make a difference
+    checkpoint.write(folder / "last.npz", steep)
+
+
+def few_levels():
+    return from_levels(map(from_text, DRAWINGS))
+
+
+def test_a_generator_has_a_map_and_makes_levels(folder):
+    new_generator(folder / "vae")
+    page = Page(folder)
+    told = page.get("latent", generator="here/vae").json()
+    assert len(told["points"]) == 4 and 0 < told["share"] <= 1
+    assert page.post("gallery", set=told["set"]).json()["total"] == 4
+    between = {"generator": "here/vae", "first": 0, "second": 2, "seed": 3}
+    one = page.post("between", **between, share=0.25).json()
+    assert one == page.post("between", **between, share=0.25).json()
+    for made in (
+        one,
+        page.post("sample", generator="here/vae", mode="prior", count=3).json(),
+        page.post("mutate", text=DRAWINGS[0], count=3).json(),
+        page.post("mutate", text=DRAWINGS[0], count=3, generator="here/vae").json(),
+    ):
+        assert [is_solvable(from_text(text)) for text in made["levels"]] == made["solvable"]
+    for asked in ({**between, "second": 4}, {**between, "share": "x"}, {"generator": "here"}):
+        assert page.post("between", **({"share": 0.5} | asked)).status_code == 400
+    assert page.post("sample", generator="here/vae", mode="worst").status_code == 400
