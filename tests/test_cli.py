@@ -125,6 +125,7 @@ def test_every_command_has_help_with_an_example_and_a_seed_where_chance_plays_a_
 NO_CHANCE = (
     "config",
     "pretrained",
+    "studio",
     "resume",
     "levels check",
     "levels import",
