@@ -157,6 +157,8 @@ def described_at(name: str, module: str) -> str:
     tree = tree_of(module)
     other: dict[str, str] = {}
     for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and any(alias.asname == name for alias in node.names):
+            return described_at(name, node.module or "")
         if isinstance(node, ast.Assign):
             names, values = (
                 ast.unparse(part).strip("()") for part in (node.targets[0], node.value)

@@ -55,7 +55,8 @@ class Line(dred.Environment):
     def step(self, world, state, action):
         right = 1 if self.wrong == "action" else action
         place = state["place"] + right
-        time = state["time"] + (1.0 if self.wrong == "type" else 1)
+        time = state["time"] + 1
+        time = time.astype(float) if self.wrong == "type" else time
         arrived = place >= world["length"][state["level"]]
         reward = jnp.where(arrived, 5.0 if self.wrong == "return" else 1.0, 0.0)
         over = jnp.bool_(False) if self.wrong == "endless" else time >= 8

@@ -50,7 +50,7 @@ def test_an_episode_begins_where_the_last_ended_and_in_the_level_that_was_drawn(
     for t in range(11):
         for env in range(3):
             ended = bool(rollout.ended[t, env])
-            assert ended == (rollout.observation[t, env, 0, 0, 1] == rollout.level[t, env] % 5)
+            assert ended == (int(rollout.observation[t, env, 0, 0, 1]) == rollout.level[t, env] % 5)
             assert rollout.begins[t + 1, env] == ended
             expected = next_levels[t, env] if ended else rollout.level[t, env]
             assert rollout.level[t + 1, env] == expected
@@ -58,7 +58,7 @@ def test_an_episode_begins_where_the_last_ended_and_in_the_level_that_was_drawn(
 
 def test_a_reward_belongs_to_the_level_in_which_it_was_earned(played):
     rollout = played[0].rollout
-    earned = np.where(rollout.ended, rollout.level + 1.0, 0.0)
+    earned = np.where(rollout.ended, np.asarray(rollout.level) + 1.0, 0.0)
     np.testing.assert_array_equal(rollout.reward, earned)
 
 

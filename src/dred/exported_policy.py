@@ -1,7 +1,6 @@
 """A policy that `dred export` wrote, with NumPy alone; this file can be copied anywhere.
 
-policy = load("policy.npz")
-memory = policy.initial_memory(1)
+policy = load("policy.npz"); memory = policy.initial_memory(1)
 memory, actions = policy.act(memory, image[None], direction[None])  # as Minigrid's observations
 """
 
@@ -25,18 +24,13 @@ def load(path: str | Path) -> "Policy":
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             meta = json.loads(str(archive["meta"]))
             arrays = {name: archive[name] for name in archive.files if name != "meta"}
-        found, kind = meta["digest"], meta["kind"]
-    except FileNotFoundError:
-        raise
+        digest = hashlib.sha256()
+        for name, array in arrays.items():
+            digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
+        if (meta["digest"], meta["kind"]) != (digest.hexdigest(), "policy"):
+            raise ValueError("its digest is another")
     except Exception as error:  # whatever a damaged file makes its readers raise
-        raise ValueError(
-            f"{path} is not a policy that `dred export` wrote, or it is damaged: {error}."
-        ) from None
-    digest = hashlib.sha256()
-    for name, array in arrays.items():
-        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
-    if found != digest.hexdigest() or kind != "policy":
-        raise ValueError(f"{path} is not a policy that `dred export` wrote, or it is damaged.")
+        raise ValueError(f"{path} is not a policy of `dred export`, or damaged: {error}.") from None
     return Policy(arrays, meta)
 
 
@@ -57,8 +51,7 @@ class Policy:
     ) -> tuple[Memory, Array]:
         """Return the memory after a step of some agents, and their actions: drawn, or the best."""
         memory, logits = self.step(memory, image, direction)
-        noise = 0.0 if rng is None else rng.gumbel(size=logits.shape)
-        return memory, (logits + noise).argmax(axis=-1)
+        return memory, (logits + (rng.gumbel(size=logits.shape) if rng else 0.0)).argmax(axis=-1)
 
     def step(self, memory: Memory, image: Array, direction: Array) -> tuple[Memory, Array]:
         """Return the memory after a step of some agents, and the log-odds of their actions."""
@@ -90,8 +83,7 @@ class Policy:
     def _lstm(self, memory: Memory, inputs: Array) -> tuple[Memory, Array]:
         i, f, o, g = np.split(sum(self._gates(inputs, memory[0])), 4, axis=-1)
         cell = sigmoid(f) * memory[1] + sigmoid(i) * np.tanh(g)
-        hidden = sigmoid(o) * np.tanh(cell)
-        return (hidden, cell), hidden
+        return ((hidden := sigmoid(o) * np.tanh(cell)), cell), hidden
 
     def _gru(self, memory: Memory, inputs: Array) -> tuple[Memory, Array]:
         seen, kept = (np.split(part, 3, axis=-1) for part in self._gates(inputs, memory[0]))

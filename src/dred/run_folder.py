@@ -69,11 +69,6 @@ class RunFolder:
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{self.path}/run.json is damaged: {reason_of(error)}.") from None
         told = checked(told, where=f"{self.path}/run.json")
-        if told.get("format", 1) > FORMAT:
-            raise ConfigError(
-                f"{self.path} was made by a newer version of dred, {told.get('versions')}. This "
-                f"one is {__version__}."
-            )
         return RunRecord.of(told)
 
     @cached_property

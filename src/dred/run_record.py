@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, cast
 
+from dred import __version__
 from dred.config import TrainConfig
 from dred.errors import ConfigError, reason_of
 from dred.former import modern
@@ -94,6 +95,12 @@ def checked(told: object, *, where: str) -> dict[str, Any]:
     if not isinstance(told, dict):
         raise ConfigError(f"{where} is damaged: it is no table of what the run was given.")
     found = cast("dict[str, Any]", told)
+    number = found.get("format")
+    if isinstance(number, int) and number > FORMAT:
+        raise ConfigError(
+            f"{where} was made by a newer version of dred, {found.get('versions')}. This one is "
+            f"{__version__}."
+        )
     for name in ("config", "seeds"):
         if name not in found:
             raise ConfigError(f"{where} is damaged: it has no {name!r}.")

@@ -129,7 +129,7 @@ def test_the_critic_judges_the_last_state_of_episodes_that_run_out_of_time():
     np.testing.assert_array_equal(ran_out[:, 1], [False, True] * 3)
     assert (found[~ran_out] == 0).all() and (found[ran_out] != 0).all()
     # The last state of slot 1's first episode: one step later, and what was done (from 1 on).
-    later, done = rollout.observation[1, 1, 0] + 1.0, rollout.action[1, 1] + 1.0
+    later, done = rollout.observation[1, 1, 0] + 1.0, int(rollout.action[1, 1]) + 1.0
     last = jax.numpy.array([[later, done]], jax.numpy.float32)
     value = agent.step(agent.initial_memory(1), last)[1].value
     np.testing.assert_allclose(found[1, 1], value[0], rtol=1e-5)
