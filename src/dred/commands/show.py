@@ -1,5 +1,6 @@
 """`dred levels show`: pictures of levels, buffers, generators, observations and the palette."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +18,15 @@ def check_at_least(least: int, **options: int) -> None:
     for name, value in options.items():
         if value < least:
             raise ConfigError(f"--{name.replace('_', '-')} (={value}) must be at least {least}.")
+
+
+def check_picture(path: Path, *, inputs: Sequence[Path] = ()) -> None:
+    """Stop now if no picture could be written at `path`, or should not be, by its name."""
+    from dred.files import check_writable
+
+    check_writable(path, inputs=inputs)
+    if path.suffix.lower() != ".png":
+        raise ConfigError(f"--out {path}: pictures are PNG files. Give a name that ends in .png.")
 
 
 @dataclass(frozen=True)
@@ -62,14 +72,9 @@ class Show:
 
     def run(self) -> None:
         """Write the picture."""
-        from dred.files import check_writable
         from dred.tasks.gridworld.levels import load
 
         check_at_least(1, per_row=self.per_row, cell=1 if self.cell is None else self.cell)
-        if self.out.suffix.lower() != ".png":
-            raise ConfigError(
-                f"--out {self.out}: pictures are written as PNG. Give a name that ends in .png."
-            )
         if self.file.parts[:1] == ("procgen",) and not self.file.exists():
             self._procgen()
             return
@@ -89,7 +94,7 @@ class Show:
         if self.file.is_dir():
             raise ConfigError(f"{self.file} is a folder. Add --buffer to see the levels of a run.")
         dataset = load(self.file)
-        check_writable(self.out, inputs=[self.file])
+        check_picture(self.out, inputs=[self.file])
         if self.level is None:
             self._gallery(dataset)
         else:
@@ -103,12 +108,11 @@ class Show:
         save_picture(gallery_of(dataset, per_row=self.per_row, cell=cell, seed=self.seed), self.out)
 
     def _buffer(self) -> None:
-        from dred.files import check_writable
         from dred.runs import open_run
         from dred.tasks.gridworld.levels.render import draw_gallery, save_picture
 
         run = open_run(self.file)
-        check_writable(self.out)
+        check_picture(self.out)
         saved = run.buffer()
         rows: list[tuple[str, list[Level]]] = []
         for first in range(0, min(len(saved.levels), 5 * self.per_row), self.per_row):
@@ -127,11 +131,10 @@ class Show:
         print(f"{self.out}: {len(saved.levels)} levels in the buffer of {run.path}")
 
     def _palette(self) -> None:
-        from dred.files import check_writable
         from dred.tasks.gridworld.levels.palette import VISIONS, differences, draw_palette
         from dred.tasks.gridworld.levels.render import save_picture
 
-        check_writable(self.out)
+        check_picture(self.out)
         save_picture(draw_palette(), self.out)
         for vision in VISIONS:
             found = differences(vision)
@@ -141,12 +144,11 @@ class Show:
     def _procgen(self) -> None:
         import numpy as np
 
-        from dred.files import check_writable
         from dred.tasks.gridworld.levels.render import draw_rows, save_picture
         from dred.tasks.procgen import GAMES
         from dred.tasks.procgen.observations import observations_of
 
-        check_writable(self.out)
+        check_picture(self.out)
         name = "/".join(self.file.parts[1:])
         games, levels, scale = (name,) if name else GAMES, self.levels or tuple(range(9)), self.cell
         enlarged = np.ones((scale or 2, scale or 2, 1), np.uint8)
@@ -168,14 +170,13 @@ class Show:
         import jax.numpy as jnp
         import numpy as np
 
-        from dred.files import check_writable
         from dred.tasks.gridworld.generators import load
         from dred.tasks.gridworld.generators.vae.latent import pairs_and_shares
         from dred.tasks.gridworld.levels.level import Level
         from dred.tasks.gridworld.levels.render import draw_gallery, save_picture
 
         generator = load(self.file)
-        check_writable(self.out)
+        check_picture(self.out)
         dataset, key = generator.dataset, jax.random.key(self.seed)
         steps = max(1, self.per_row - 2)
         if self.between is None:
