@@ -191,15 +191,32 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> Array:
     """Return an array, whose bytes must be as many as its shape says."""
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as stream:
-        shape, dtype = _read_header(stream)
-        declared = math.prod(shape) * dtype.itemsize
-        if declared > member.file_size:
-            raise ValueError(
-                f"the array {name!r} should have {declared:,} bytes for its shape {list(shape)}, "
-                f"and the file has {member.file_size:,}"
-            )
+        _check_size(name, stream, member.file_size)
     with archive.open(member) as stream:
         return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def read_one(path: Path) -> Array:
+    """Return the array of an `.npy` file, whose bytes must be as many as its shape says."""
+    with path.open("rb") as stream:
+        _check_size(path.stem, stream, path.stat().st_size)
+        stream.seek(0)
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _check_size(
+    name: str,
+    stream: Any,  # noqa: ANN401  (the types of zipfile and NumPy do not know each other)
+    size: int,
+) -> None:
+    """Refuse an array that says it is larger than what there is, before memory is taken."""
+    shape, dtype = _read_header(stream)
+    declared = math.prod(shape) * dtype.itemsize
+    if declared > size:
+        raise ValueError(
+            f"the array {name!r} should have {declared:,} bytes for its shape {list(shape)}, and "
+            f"the file has {size:,}"
+        )
 
 
 def _read_header(

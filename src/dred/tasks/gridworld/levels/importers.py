@@ -373,7 +373,7 @@ def read_minigrid_levels(path: Path, options: ImportOptions) -> Iterator[Candida
     if zipfile.is_zipfile(path):
         arrays = storage.read_archive(path)
     else:
-        arrays = {"": np.load(path, mmap_mode="r", allow_pickle=False)}
+        arrays = {"": storage.read_one(path)}
     if set(ARRAYS) <= set(arrays):
         raise DatasetError("it is a set of levels of dred already: load it as it is")
     for name, array in arrays.items():
