@@ -75,7 +75,7 @@ def gaussians(spread, key):
     level = jnp.repeat(jnp.arange(GAUSSIAN_LEVELS), STEPS)
     noises = (jax.random.normal(key, (len(level), FEATURES)) for key in keys)
     sets = [Examples(means[level] + noise, level) for noise in noises]
-    odds = sets[2].features @ means.T - 0.5 * (means**2).sum(axis=1)
+    odds = sets[2].features @ means.T - 0.5 * (means**2).sum(axis=1)[None]
     log_p = jnp.take_along_axis(jax.nn.log_softmax(odds), level[:, None], axis=1)
     error = float(log_p.std()) / len(level) ** 0.5
     return sets, float(np.log(GAUSSIAN_LEVELS) + log_p.mean()), error
