@@ -15,8 +15,8 @@ from dred.presets import METHODS
 from dred.task import RunContext, Task
 from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 from dred.tasks.procgen.resnet import new_resnet
+from dred.training.simulators import simulators_of
 from dred.training.state import new_setup, new_state
-from dred.training.train import simulators_of
 
 SMOKE = PROCGEN_BUDGETS["smoke"]
 

@@ -21,8 +21,9 @@ from dred.run_folder import create_run
 from dred.task import RunContext
 from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.task import GRIDWORLD
+from dred.training.chunk import train_chunk
 from dred.training.state import new_setup, new_states, run_key
-from dred.training.train import Trainer, train_chunk
+from dred.training.train import Trainer
 from tests.patience import stopped_after
 
 DRED = [sys.executable, "-m", "dred.cli"]

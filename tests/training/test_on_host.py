@@ -21,8 +21,8 @@ from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 from dred.training.classify import Seen, classify, learn_to_guess
 from dred.training.on_host import draw_slots, phases_for, rollout_in_simulator
 from dred.training.phases import eta_of
+from dred.training.simulators import simulators_of
 from dred.training.state import new_setup
-from dred.training.train import simulators_of
 from dred.training.update import update
 from tests.pretend import SMOKE, PretendSlots, begun, pretend_task
 

@@ -23,8 +23,8 @@ from dred.tasks.procgen.resnet import Convolution, ResNet, new_resnet
 from dred.tasks.procgen.task import default_levels
 from dred.training.classify import classify
 from dred.training.on_host import rollout_in_simulator
+from dred.training.simulators import simulators_of
 from dred.training.state import new_setup, new_state
-from dred.training.train import simulators_of
 
 GAME = "bigfish"
 ENVS, STEPS = 64, 64  # of the simulator, for its rate

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from dred.evaluation.evenly import spread_over
 from dred.metrics import Section, in_section
 from dred.reports import captions, relations
 from dred.reports.content import Content
@@ -23,7 +24,6 @@ from dred.reports.results import AGGREGATES, best_method
 from dred.reports.tables import heading as heading_of
 from dred.reports.variants import settings_of
 from dred.runs import Run
-from dred.training.train import spread_over
 
 MOST_OF_DATASET = 18  # levels of the dataset that are shown
 TEMPLATES = Path(__file__).with_name("templates")

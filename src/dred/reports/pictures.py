@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
+from dred.evaluation.evenly import spread
 from dred.reports.kit.pictures import png_of
 from dred.task import LevelSet, Task
-from dred.training.train import spread
 
 SIDE = 150  # pixels of a picture, roughly
 

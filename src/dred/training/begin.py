@@ -18,9 +18,10 @@ from dred.registry import full_name
 from dred.run_folder import RunFolder, check_free, create_run
 from dred.task import LevelSet, Task
 from dred.training.given import kept
+from dred.training.simulators import check_one_seed
 from dred.training.state import check_config
 from dred.training.track import check_tracker, tracker
-from dred.training.train import Progress, Trainer, check_one_seed
+from dred.training.train import Progress, Trainer
 
 
 @dataclass(frozen=True)

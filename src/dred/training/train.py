@@ -3,44 +3,33 @@
 import atexit
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
 from dred import checkpoint
 from dred.config import TrainConfig
 from dred.devices import placed
-from dred.errors import ConfigError
+from dred.evaluation.evenly import spread
 from dred.evaluation.gaps import gap_bound
-from dred.host import HostEnvironment, Slots, rows
+from dred.host import HostEnvironment, rows
 from dred.interruption import Interruption, finishing_first
 from dred.run_folder import RunFolder, now
-from dred.task import LevelSet, RunContext, Task
+from dred.task import LevelSet, RunContext
+from dred.training.chunk import train_chunk, train_chunk_on_host
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.milestones import milestones
-from dred.training.on_host import scores_apart
 from dred.training.phases import makers_of
 from dred.training.saved import in_order, save_levels, save_policies
-from dred.training.state import (
-    Metrics,
-    Setup,
-    TrainState,
-    for_each_seed,
-    key_of_update,
-    new_setup,
-    new_states,
-    run_key,
-    stacked,
-)
+from dred.training.simulators import simulators_of, with_simulators
+from dred.training.state import Metrics, TrainState, new_setup, new_states, run_key
 from dred.training.track import Track
-from dred.training.update import update
 from dred.training.watch import buffer_of, describe_buffers, weigh
 
 Say = Callable[[str], None]
@@ -61,43 +50,6 @@ class Progress:
     replay: float  # by the task's headline number: the share solved, or the mean return
     transitions_per_second: float | None  # not of a chunk that was compiled first
     test: float | None  # the same on levels held out
-
-
-@partial(jax.jit, static_argnames=("num_updates",), donate_argnums=(0,))
-def train_chunk(
-    states: TrainState,
-    keys: Key[Array, " seed"],
-    context: RunContext,
-    setup: Setup,
-    num_updates: int,
-) -> tuple[TrainState, Metrics]:
-    """So many updates for every seed at once."""
-
-    def one_seed(state: TrainState, key: Array) -> tuple[TrainState, Metrics]:
-        def one_update(state: TrainState, _: None) -> tuple[TrainState, Metrics]:
-            key_now = key_of_update(key, state.num_updates)
-            return update(state, context=context, setup=setup, key=key_now)
-
-        return jax.lax.scan(one_update, state, None, length=num_updates)
-
-    return for_each_seed(one_seed, states, keys)
-
-
-def train_chunk_on_host(
-    states: TrainState,
-    keys: Key[Array, " seed"],
-    context: RunContext,
-    setup: Setup,
-    num_updates: int,
-) -> tuple[TrainState, Metrics]:
-    """So many updates of the one seed that a simulator on the host trains."""
-    state = jax.tree.map(lambda leaf: leaf[0], states)
-    rows: list[Metrics] = []
-    for _ in range(num_updates):
-        key = key_of_update(keys[0], state.num_updates)
-        state, metrics = update(state, context=context, setup=setup, key=key)
-        rows.append(metrics)
-    return stacked([state]), stacked([stacked(rows)])
 
 
 class Trainer:
@@ -401,47 +353,6 @@ class Trainer:
             saved = {name: slots.save() for name, slots in self.context.simulators.items()}
             states = with_simulators(states, saved)
         checkpoint.save(path, states, keep=self.config.keep_checkpoints, beside=names)
-
-
-def with_simulators(states: TrainState, saved: Any) -> TrainState:  # noqa: ANN401  (arrays)
-    """Return the same states with what simulators have saved."""
-    return eqx.tree_at(lambda s: s.simulators, states, saved, is_leaf=lambda leaf: leaf is None)
-
-
-def check_one_seed(task: Task, seeds: Sequence[int]) -> None:
-    """Stop if a simulator on the host is to train several seeds at once."""
-    if len(seeds) > 1:
-        raise ConfigError(
-            f"The simulator of {task.name} trains one seed at a time. Start a run for each."
-        )
-
-
-def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None:
-    """Start the simulators of a run on the host: to learn from, to score, for the classifier."""
-    environment, config = setup.task.environment, setup.config
-    if not isinstance(environment, HostEnvironment):
-        return None
-    check_one_seed(setup.task, seeds)
-    counts = {
-        "play": config.ppo.num_envs,
-        "classify": config.classifier.num_envs,
-        "score": config.ppo.num_envs if scores_apart(config.method) else 0,
-    }
-    random = np.random.SeedSequence(seeds[0])
-    numbers = dict(zip(counts, random.generate_state(len(counts)).tolist(), strict=True))
-    return {
-        name: environment.open(count, seed=numbers[name]) for name, count in counts.items() if count
-    }
-
-
-def spread(levels: LevelSet, most: int) -> LevelSet:
-    """At most so many levels, evenly over the whole set."""
-    return levels[spread_over(len(levels), most)]
-
-
-def spread_over(count: int, most: int) -> Int[np.ndarray, " chosen"]:
-    """The numbers of at most so many of `count` levels, evenly over all of them."""
-    return np.linspace(0, count - 1, min(most, count)).round().astype(int)
 
 
 def passes(before: int, after: int, every: int) -> bool:

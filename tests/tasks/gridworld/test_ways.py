@@ -27,8 +27,8 @@ from dred.tasks.gridworld.levels.level import MOSS, Level
 from dred.tasks.gridworld.levels.paths import solvable
 from dred.tasks.gridworld.task import GRIDWORLD
 from dred.tasks.gridworld.ways import counted_information, ways_taken
+from dred.training.chunk import train_chunk
 from dred.training.state import new_setup, new_states, run_key
-from dred.training.train import train_chunk
 
 LN3 = float(np.log(3))
 TO_JUNCTION = (RIGHT, RIGHT, FORWARD)
