@@ -29,6 +29,7 @@ from dred.evaluation.statistics import (
     stratified_bootstrap,
     summarise,
     welch,
+    welch_interval,
 )
 
 # The score matrices of rliable's own tests, and what those tests expect of them.
@@ -472,6 +473,33 @@ def test_welch_agrees_with_scipy_and_is_symmetric(x, y):
     assert p == pytest.approx(ttest_ind(x, y, equal_var=False).pvalue, rel=1e-6, abs=1e-12)
     assert p == pytest.approx(welch(y, x), rel=1e-9)
     assert 0.0 <= p <= 1.0
+
+
+def test_welch_interval_by_hand():
+    # Means 4 and 1, variances 4 and 1, three runs each: the error is √(5/3), with
+    # (4/3 + 1/3)² / ((4/3)²/2 + (1/3)²/2) = 50/17 degrees of freedom; t.975 of these is 3.2188.
+    low, high = welch_interval(np.array([2.0, 4.0, 6.0]), np.array([0.0, 1.0, 2.0]))
+    assert (low + high) / 2 == pytest.approx(3)
+    assert (high - low) / 2 == pytest.approx(3.2188 * math.sqrt(5 / 3), abs=1e-4)
+    # One side alone: the mean 4, error 2/√3, 2 degrees of freedom, whose t.975 is 4.3027.
+    low, high = welch_interval(np.array([2.0, 4.0, 6.0]), np.zeros(0))
+    assert (low, high) == pytest.approx(
+        (4 - 4.3027 * 2 / 3**0.5, 4 + 4.3027 * 2 / 3**0.5), abs=1e-3
+    )
+
+
+def test_welch_interval_holds_zero_just_when_the_test_sees_no_difference():
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        x, y = generator.normal(0, 1, 4), generator.normal(1.5, 2, 5)
+        low, high = welch_interval(x, y)
+        assert (low <= 0 <= high) == (welch(x, y) >= 0.05)
+
+
+def test_welch_interval_without_variance_or_without_runs():
+    assert welch_interval(np.full(3, 0.5), np.full(4, 0.25)) == (0.25, 0.25)
+    assert all(map(math.isnan, welch_interval(np.array([1.0]), np.array([1.0, 2.0]))))
+    assert all(map(math.isnan, welch_interval(np.zeros(0), np.zeros(0))))
 
 
 def test_welch_without_variance_or_without_runs():

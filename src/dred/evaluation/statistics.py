@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
+from scipy.special import stdtrit
 from scipy.stats import trim_mean, ttest_ind_from_stats
 
 from dred.errors import ConfigError, DatasetError
@@ -243,6 +244,28 @@ def welch(x: Float[np.ndarray, " run"], y: Float[np.ndarray, " other_run"]) -> f
     ours = (mean_x - mean_y) / scale, variance_x**0.5 / scale, len(x)
     theirs = 0.0, variance_y**0.5 / scale, len(y)
     return float(np.asarray(ttest_ind_from_stats(*ours, *theirs, equal_var=False))[1])
+
+
+def welch_interval(
+    x: Float[np.ndarray, " run"], y: Float[np.ndarray, " other_run"], confidence: float = 0.95
+) -> Interval:
+    """Return where the mean of X minus that of Y lies, by Welch's t-test; or X's with no Y.
+
+    It has 0 at an end where the test's p-value is 1 − confidence. NaN with fewer than two runs on
+    a side.
+    """
+    sides = [_mean_and_variance(side) for side in (x, y) if len(side)]
+    counts = [len(side) for side in (x, y) if len(side)]
+    if not sides or min(counts) < 2:
+        return Interval(float("nan"), float("nan"))
+    middle = sides[0][0] - (sides[1][0] if len(sides) > 1 else 0.0)
+    parts = [variance / count for (_, variance), count in zip(sides, counts, strict=True)]
+    if sum(parts) == 0.0:
+        return Interval(middle, middle)
+    squares = (part**2 / (count - 1) for part, count in zip(parts, counts, strict=True))
+    freedom = sum(parts) ** 2 / sum(squares)
+    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * sum(parts) ** 0.5
+    return Interval(middle - reach, middle + reach)
 
 
 def tells_of_others(runs: Float[np.ndarray, " run"]) -> bool:

@@ -21,6 +21,7 @@ from dred.reports.over_training import OverTraining, over_training_of, over_trai
 from dred.reports.pictures import picture_of
 from dred.reports.play import Advance, play_all
 from dred.reports.results import Improvement, Results, improvements_of, results_of
+from dred.reports.verdicts import claims_table
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ def all_tables(
         tables.by_suite(material, results, "solved_rate"),
         *(tables.improvement(material, pairs, name) for name in names if pairs),
         gaps_table(material, results),
+        claims_table(material, results),
         *relations.tables_of(material, results),
         at_end(material, "replayed", "Replayed levels", replayed),
         *([over_training_table(material, curves)] if curves else []),

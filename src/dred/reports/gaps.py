@@ -43,15 +43,21 @@ Sources = Mapping[str, Source]  # by metric
 def gaps_table(material: Material, results: Results) -> Table:
     """Return GenGap, ShiftGap, shift and information at the end of training."""
     metrics = in_section("gaps", material.task.features)
-    sources = {
-        **live_gaps(material, metrics),
-        **gaps_after(material, metrics),
-        **evaluated_gap(material, results),
-    }
+    sources = sources_of(material, results)
     table = at_end(material, "gaps", "Generalisation and shift", metrics, sources=sources)
     theirs = paper_note({k: n for k, n in levels_of(material).items() if k in ("train", "test")})
     notes = (origin_note(material, sources), table.note, *remarks(material, sources), theirs)
     return replace(table, note=" ".join(filter(None, notes)))
+
+
+def sources_of(material: Material, results: Results) -> Sources:
+    """Return what is known of each gap at the end of training, from the best place for it."""
+    metrics = in_section("gaps", material.task.features)
+    return {
+        **live_gaps(material, metrics),
+        **gaps_after(material, metrics),
+        **evaluated_gap(material, results),
+    }
 
 
 def live_gaps(material: Material, metrics: tuple[Metric, ...]) -> Sources:

@@ -32,6 +32,7 @@ SECTIONS = {
     "overview": "Overview",
     "dataset": "Dataset",
     "grids": "Settings that were varied",
+    "claims": "Claims of the paper",
     "transfer": "Zero-shot transfer",
     "improvement": "Probability of improvement",
     "learning": "Learning",
@@ -63,6 +64,7 @@ def page_of(
     material = content.material
     left_out = {"story"} if not story else set[str]()
     left_out |= {"files"} if not files else set()
+    left_out |= {"claims"} if not content.tables["claims"].rows else set()
     left_out |= {"grids"} if "grid" not in content.tables else set()
     return document(
         TEMPLATES,
