@@ -19,6 +19,7 @@ from dred.config import TrainConfig
 from dred.errors import CheckpointError, DatasetError, DredError
 from dred.run_folder import RunFolder
 from dred.settings import read_settings, read_table
+from dred.studies.archive import unpack, write_archive
 from dred.studies.study import read_study
 from dred.tasks.gridworld.generators.vae import fitted
 from dred.tasks.gridworld.levels.importers import import_levels
@@ -186,6 +187,22 @@ def read_imported(path):
     return import_levels(path).dataset.digest
 
 
+def archive_of_a_study(folder):
+    path, run = folder / "study.tar.xz", folder / "study" / "runs" / "a"
+    (run / "evaluation").mkdir(parents=True)
+    (run / "run.json").write_text("{}")
+    (run / "evaluation" / "test.csv").write_text("seed,suite,level,episode,solved,return,steps\n")
+    write_archive(folder / "study", [run], path)
+    return path
+
+
+def read_archive(path):
+    folder = path.with_name("unpacked")
+    shutil.rmtree(folder, ignore_errors=True)
+    unpack(path, folder)
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
 READERS = [
     Reader("levels", level_file, lambda path: dred.levels.load(path).digest, is_exact=True),
     Reader("text", text_levels, read_imported),
@@ -199,6 +216,7 @@ READERS = [
     Reader("policy", policy_file, read_policy, is_exact=True),
     Reader("run.json", run_record, read_run),
     Reader("metrics", metrics_file, read_run, is_strict=False),
+    Reader("archive", archive_of_a_study, read_archive, is_exact=True),
     Reader("study", written("study.toml", STUDY), lambda path: read_study(path).config),
     Reader(
         "settings",
@@ -242,7 +260,7 @@ def with_odd_value(text, rng):
 
 
 def mutated(content, rng):
-    is_text = not content.startswith((b"PK", b"\x89PNG", b"\x93NUMPY"))
+    is_text = not content.startswith((b"PK", b"\x89PNG", b"\x93NUMPY", b"\xfd7zXZ"))
     if is_text and re.search(rb"\w", content) and rng.random() < 0.5:
         return with_odd_value(content.decode(), rng).encode()
     return damaged(content, rng)

@@ -41,9 +41,20 @@ def _generator(task: Task, name: str) -> Generator:
     return lookup(task.generators, name, what=f"generator of the task {task.name}")
 
 
+def fitted_generator(method: MethodConfig, task: Task) -> str:
+    """Return the name of the generator of a method that has to be fitted; empty if none has."""
+    names = [name for name, one in generators_of(method, task).items() if one.load is not None]
+    if len(names) > 1:
+        raise ConfigError(
+            f"{method.name} makes levels with two fitted generators, {listed(names)}, and a run "
+            "takes one. Use the same for new levels and for those made from others."
+        )
+    return "".join(names)
+
+
 def needs_fitted(method: MethodConfig, task: Task) -> bool:
     """Return whether a method makes levels with a fitted model."""
-    return any(one.load is not None for one in generators_of(method, task).values())
+    return bool(fitted_generator(method, task))
 
 
 def models_for(
@@ -52,8 +63,9 @@ def models_for(
     """Return what the method's generators need besides levels, by name."""
     if folder is None and needs_fitted(method, task):
         raise ConfigError(
-            f"{method.name} makes levels with a fitted generator. Fit one with `dred fit --levels "
-            "F.npz --out vae`, with the levels to train on, and add --generator vae."
+            f"{method.name} makes levels with a fitted generator. Fit one to the levels to train "
+            f"on, by `dred fit --levels F.npz --model {fitted_generator(method, task)} --out G`, "
+            "and add --generator G."
         )
     if folder is not None and not needs_fitted(method, task):
         raise ConfigError(f"{method.name} does not use a fitted generator. Leave out --generator.")

@@ -1,20 +1,26 @@
 """Studies as people have them: stopped anywhere, run again, finished once."""
 
+import io
+import lzma
 import signal
 import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from dred import registry
 from dred.cli import main
-from dred.errors import ConfigError, DredError, UnknownNameError
-from dred.files import BusyError, held
-from dred.generation import needs_fitted
+from dred.errors import ConfigError, DatasetError, DredError, UnknownNameError
+from dred.files import BusyError, held, replacing
+from dred.generation import fitted_generator, needs_fitted
 from dred.levels import make
 from dred.presets import METHODS
+from dred.registry import find_task
 from dred.runs import Run, open_run
+from dred.studies.archive import pack, unpack
 from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
@@ -143,7 +149,38 @@ def test_generators_are_fitted_only_if_a_method_needs_one(folder):
     assert [job.name for job in preparations(study)] == ["levels-train", "vae"]
     assert preparations(read_study(study_of(folder, "plain"))) == []
     (run,) = [job for job in runs_of(study) if job.method == "vae-dred"]
-    assert run.commands()[0][-2:] == ["--generator", str(study.generator)]
+    assert run.commands()[0][-2:] == ["--generator", str(study.path / "vae")]
+
+
+def test_each_kind_of_model_that_the_methods_of_a_study_need_is_fitted_once(folder, monkeypatch):
+    task = find_task("gridworld")
+    two = replace(task, generators={**task.generators, "other": task.generators["vae"]})
+    monkeypatch.setitem(registry._TASKS, "gridworld", two)
+    other = replace(METHODS["vae-dred"], name="other-dred", mutation_generator="other")
+    twice = replace(other, name="twice", new_level_generator="other")
+    text = TINY.replace('["uniform", "plr"]', '["uniform", "vae-dred", "other-dred", "twice"]')
+    monkeypatch.setitem(METHODS, "other-dred", other)
+    monkeypatch.setitem(METHODS, "twice", twice)
+    study = read_study(study_of(folder, "kinds", text))
+    fits = [job for job in preparations(study) if isinstance(job, FitGenerator)]
+    assert [job.name for job in fits] == ["vae", "other"]
+    assert [options(job)["--model"] for job in fits] == ["vae", "other"]
+    given = {job.method: options(job).get("--generator") for job in runs_of(study)}
+    assert given == {
+        "uniform": None,
+        "vae-dred": str(study.path / "vae"),
+        "other-dred": str(study.path / "other"),
+        "twice": str(study.path / "other"),
+    }
+    both = replace(other, new_level_generator="vae")
+    with pytest.raises(ConfigError, match="two fitted generators"):
+        fitted_generator(both, two)
+
+
+def options(job):
+    """The options of a job's first command, by name."""
+    words = job.commands()[0]
+    return {word: words[place + 1] for place, word in enumerate(words) if word.startswith("--")}
 
 
 @pytest.mark.parametrize(
@@ -273,6 +310,95 @@ def test_a_job_that_ends_well_without_getting_anywhere_is_not_repeated_for_ever(
     assert (tmp_path / "logs" / "futile.txt").read_text().count("$ dred --version") == 1
 
 
+def packed(whole, tmp_path):
+    main(
+        ["study", "pack", str(whole.path.with_suffix(".toml")), "--out", str(tmp_path / "w.tar.xz")]
+    )
+    return tmp_path / "w.tar.xz"
+
+
+def test_an_unpacked_study_is_finished_and_has_the_same_report(whole, folder, tmp_path, capsys):
+    archive = packed(whole, tmp_path)
+    assert "2 of 2 runs" in capsys.readouterr().out
+    assert packed(whole, tmp_path).read_bytes() == archive.read_bytes()
+    file = study_of(folder, "elsewhere")
+    main(["study", "unpack", str(file), str(archive)])
+    assert "2 new runs" in capsys.readouterr().out
+    other = read_study(file)
+    assert all(job.state() == "finished" for job in runs_of(other))
+    assert not list(other.path.rglob("checkpoints")) and not list(other.path.rglob("policies"))
+    main(["study", "report", str(file)])
+    (evaluated, tables), (evaluated_then, tables_then) = numbers_in(other), numbers_in(whole)
+    assert evaluated == evaluated_then
+    for name in tables.keys() - {"buffers.csv"}:  # the levels of buffers are not packed
+        assert tables[name] == tables_then[name], name
+    main(["study", "unpack", str(file), str(archive)])
+    assert "0 new runs" in capsys.readouterr().out
+
+
+def test_an_unpacking_that_was_interrupted_is_done_again(whole, folder, tmp_path, monkeypatch):
+    archive, other = packed(whole, tmp_path), read_study(study_of(folder, "cut"))
+    written = []
+
+    def stop_after(path):
+        if len(written) == 5:
+            raise KeyboardInterrupt
+        written.append(path)
+        return replacing(path)
+
+    monkeypatch.setattr("dred.studies.archive.replacing", stop_after)
+    with pytest.raises(KeyboardInterrupt):
+        unpack(archive, other.path)
+    assert [job.state() for job in runs_of(other)] == ["waiting", "waiting"]
+    monkeypatch.undo()
+    assert unpack(archive, other.path) == ["plr-seed-0", "uniform-seed-0"]
+    assert [job.state() for job in runs_of(other)] == ["finished", "finished"]
+
+
+def test_nothing_is_packed_before_a_run_is_finished(folder, tmp_path):
+    study = read_study(study_of(folder, "new"))
+    with pytest.raises(DatasetError, match="nothing to pack"):
+        pack(study.path, runs_of(study), tmp_path / "new.tar.xz")
+    assert not (tmp_path / "new.tar.xz").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside",
+        "/tmp/outside",
+        "runs/x/evaluation/../../../../outside",
+        "runs/x/checkpoints/a.npz",
+        "runs/run.json",
+    ],
+)
+def test_an_archive_writes_nothing_but_parts_of_runs(name, tmp_path):
+    content = b"x"
+    with tarfile.open(tmp_path / "odd.tar.xz", "w:xz") as archive:
+        for one in ("runs/a/run.json", name):
+            member = tarfile.TarInfo(one)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    with pytest.raises(DatasetError, match="not a part of a run"):
+        unpack(tmp_path / "odd.tar.xz", tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_links_and_huge_archives_are_refused(tmp_path):
+    link = tarfile.TarInfo("runs/a/run.json")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    huge = tarfile.TarInfo("runs/a/metrics.jsonl")
+    huge.size = 1 << 40
+    for member, words in ((link, "not a part of a run"), (huge, "2 gigabytes")):
+        with lzma.open(tmp_path / "odd.tar.xz", "w") as file:
+            file.write(member.tobuf() + bytes(1024))
+        with pytest.raises(DatasetError, match=words):
+            unpack(tmp_path / "odd.tar.xz", tmp_path / "study")
+    (tmp_path / "words.tar.xz").write_text("no archive")
+    with pytest.raises(DatasetError, match="cannot be read as the archive of a study"):
+        unpack(tmp_path / "words.tar.xz", tmp_path / "study")
+
+
 @dataclass(frozen=True)
 class Folder:
     path: Path
@@ -281,7 +407,7 @@ class Folder:
 def test_the_study_of_the_paper_uses_its_generator_and_a_second_one_the_better():
     paper, better = (read_study(Path(name)) for name in STUDIES_OF_THE_PAPER)
     for study, preset in ((paper, "paper"), (better, "default")):
-        assert study.needs_generator
+        assert study.fitted == ("vae",)
         (fit,) = (job for job in preparations(study) if isinstance(job, FitGenerator))
         ((verb, *options),) = fit.commands()
         assert verb == "fit"

@@ -172,6 +172,62 @@ class StudyReport:
         report_of(read_study(self.file, plugins=self.plugins), seed=self.seed)
 
 
+@dataclass(frozen=True)
+class PackStudy:
+    """Write the results of a study's finished runs to one small file, without their weights.
+
+    For example:
+      dred study pack laptop --out laptop.tar.xz
+    """
+
+    file: File
+    """The study: a TOML file, or the name of one that comes with dred, as laptop or smoke."""
+    out: Annotated[Path, tyro.conf.arg(metavar="FILE.tar.xz")]
+    """Where to write it."""
+    plugins: Plugins = ()
+    """Files that register what the study names, besides those that it names itself."""
+
+    def run(self) -> None:
+        """Write it."""
+        from dred.studies.archive import pack
+        from dred.studies.jobs import runs_of
+        from dred.studies.study import read_study
+
+        study = read_study(self.file, plugins=self.plugins)
+        runs = runs_of(study)
+        count = pack(study.path, runs, self.out)
+        print(f"{self.out}: {count} of {len(runs)} runs, {self.out.stat().st_size / 1e6:.1f} MB")
+
+
+@dataclass(frozen=True)
+class UnpackStudy:
+    """Put runs that `dred study pack` wrote into a study; they then count as finished.
+
+    For example:
+      dred study unpack laptop laptop.tar.xz
+      dred study report laptop
+    """
+
+    file: File
+    """The study: a TOML file, or the name of one that comes with dred, as laptop or smoke."""
+    archive: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.tar.xz")]
+    """What `dred study pack` wrote."""
+    plugins: Plugins = ()
+    """Files that register what the study names, besides those that it names itself."""
+
+    def run(self) -> None:
+        """Unpack it."""
+        from dred.files import held
+        from dred.studies.archive import unpack
+        from dred.studies.study import read_study
+
+        study = read_study(self.file, plugins=self.plugins)
+        study.path.mkdir(parents=True, exist_ok=True)
+        with held(study.path):
+            new = unpack(self.archive, study.path)
+        print(f"{study.path}: {len(new)} new runs. `dred study report` shows what came of them.")
+
+
 def say(job: "Job", what: str) -> None:
     """Tell of a job."""
     print(f"{job.name} {what}", flush=True)
@@ -254,4 +310,10 @@ def how_far(job: "RunJob", total: int, metrics: "Sequence[str]", form: str) -> l
     return [job.name, job.state(), f"{done} of {total}", *last]
 
 
-VERBS = {"run": RunStudy, "status": StudyStatus, "report": StudyReport}
+VERBS = {
+    "run": RunStudy,
+    "status": StudyStatus,
+    "report": StudyReport,
+    "pack": PackStudy,
+    "unpack": UnpackStudy,
+}

@@ -13,7 +13,6 @@ from typing import Literal, Protocol, runtime_checkable
 from dred.config import TrainConfig
 from dred.errors import ConfigError, DredError
 from dred.evaluation.results import told_in
-from dred.generation import needs_fitted
 from dred.reports.scores import read_evaluation
 from dred.run_folder import RunFolder
 from dred.studies.grid import Variant, as_file_name, as_words, folder_part
@@ -101,24 +100,30 @@ class MakeLevels(Job):
 
 @dataclass(frozen=True)
 class FitGenerator(Job):
-    """Fit a generator to the training levels."""
+    """Fit a generator to the training levels; its name is that of the kind of model."""
 
     study: Study
 
+    @property
+    def out(self) -> Path:
+        """Where it is."""
+        return self.study.path / self.name
+
     def state(self) -> State:
         """Finished once the folder has its name."""
-        if self.study.generator.exists():
+        if self.out.exists():
             return "finished"
-        partial = self.study.generator.with_name(f"{self.study.generator.name}.partial")
+        partial = self.out.with_name(f"{self.out.name}.partial")
         return "begun" if partial.exists() else "waiting"
 
     def commands(self) -> list[list[str]]:
         """Fit, or go on."""
         study = self.study
-        levels, out = study.levels("train"), str(study.generator)
-        preset = study.config.generator_preset
-        fit = ["fit", "--levels", levels, "--out", out, "--preset", preset]
-        return [[*fit, "--task", study.tasks[0]]]
+        known = study.task.generators[self.name].fit_presets
+        asked = study.config.generator_preset
+        fit = ["fit", "--levels", study.levels("train"), "--out", str(self.out)]
+        fit += ["--model", self.name, "--task", study.tasks[0]]
+        return [[*fit, "--preset", asked] if asked in known else fit]
 
 
 @dataclass(frozen=True)
@@ -203,8 +208,9 @@ class TrainAndEvaluate(RunJob):
             train += ["--seed", str(self.seed), "--devices", str(study.config.devices)]
             if study.config.updates:
                 train += ["--updates", str(study.config.updates)]
-            if needs_fitted(study.methods[self.method], study.task):
-                train += ["--generator", str(study.generator)]
+            generator = study.generator(self.method)
+            if generator is not None:
+                train += ["--generator", str(generator)]
             if study.plugins:
                 train += ["--plugin", *study.plugins]
             todo.append([*train, *as_words(self.variant)])
@@ -266,7 +272,7 @@ def preparations(study: Study) -> list[Job]:
         for name, count in (("train", study.config.num_levels), ("test", 0))
         if is_made(study, name)
     ]
-    return [*jobs, FitGenerator(study, "vae")] if study.needs_generator else jobs
+    return [*jobs, *(FitGenerator(study, name) for name in study.fitted)]
 
 
 def is_made(study: Study, name: str) -> bool:

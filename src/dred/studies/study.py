@@ -1,7 +1,8 @@
 """What a study consists of: a TOML file, the folder it fills, and the jobs that fill it.
 
     STUDY/levels/train.npz, test.npz     the levels
-    STUDY/vae/                           a generator, if a method needs one
+    STUDY/vae/                           a fitted generator, by the name of its kind, for each that
+                                         a method needs
     STUDY/methods/NAME.toml              the methods that the file has as tables
     STUDY/runs/METHOD-seed-K/            a run for each method and seed, evaluated; if settings are
                                          varied, METHOD-SETTING=VALUE-seed-K; with several tasks or
@@ -22,7 +23,7 @@ from pathlib import Path
 from dred.config import MethodConfig, TrainConfig
 from dred.errors import ConfigError, lookup
 from dred.files import write_text
-from dred.generation import needs_fitted
+from dred.generation import fitted_generator
 from dred.plugins import load_plugins
 from dred.presets import train_config
 from dred.registry import find_method, find_task, full_name
@@ -99,10 +100,10 @@ class Study:
         """The files that register what it names."""
         return [str((self.folder / file).resolve()) for file in self.config.plugins]
 
-    @property
-    def generator(self) -> Path:
-        """Where the generator is, if there is one."""
-        return self.path / "vae"
+    def generator(self, method: str) -> Path | None:
+        """Return where the fitted generator of a method is, if it needs one."""
+        name = fitted_generator(self.methods[method], self.task)
+        return self.path / name if name else None
 
     @property
     def report(self) -> Path:
@@ -110,9 +111,10 @@ class Study:
         return self.path / "report"
 
     @property
-    def needs_generator(self) -> bool:
-        """Whether a method makes levels with a fitted model."""
-        return any(needs_fitted(method, self.task) for method in self.methods.values())
+    def fitted(self) -> tuple[str, ...]:
+        """Return the names of the generators that its methods need fitted."""
+        names = [fitted_generator(method, self.task) for method in self.methods.values()]
+        return tuple(dict.fromkeys(filter(None, names)))
 
     def train_config(self, method: str, variant: Variant = ()) -> TrainConfig:
         """The settings of a method's runs, with these changes."""
