@@ -20,7 +20,8 @@ from dred.commands.config import ShowConfig
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
 from dred.commands.export import Export
-from dred.commands.generate import Fit, Generate
+from dred.commands.fit import Fit
+from dred.commands.generate import Generate
 from dred.commands.numbers import NUMBERS
 from dred.commands.play import Play
 from dred.commands.pretrained import Pretrained

@@ -136,8 +136,12 @@ class Generator:
     fit: Callable[[LevelSet, Path, FitRequest], Any] | None = None
     """Fit it to levels, write the folder from which `load` reads, and return the model as people
     use it, whose `path` is that folder."""
+    open: Callable[[Path], Any] | None = None
+    """Return the fitted model in a folder as people use it, as `fit` does."""
     fit_presets: tuple[str, ...] = ()
     """Names of settings with which it can be fitted."""
+    fitted_by: str = ""
+    """The generator whose `fit` makes its model, if it is another one."""
 
 
 @runtime_checkable

@@ -115,7 +115,7 @@ class Demo:
         print(to_text(train[0]))
 
     def _fit(self) -> None:
-        from dred.commands.generate import Fit
+        from dred.commands.fit import Fit
         from dred.commands.levels import Show
 
         vae, sizes = self.out / "vae", self.sizes

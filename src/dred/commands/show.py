@@ -170,7 +170,7 @@ class Show:
         import jax.numpy as jnp
         import numpy as np
 
-        from dred.tasks.gridworld.generators import load
+        from dred.tasks.gridworld.generators.vae.fitted import load
         from dred.tasks.gridworld.generators.vae.latent import pairs_and_shares
         from dred.tasks.gridworld.levels.level import Level
         from dred.tasks.gridworld.levels.render import draw_gallery, save_picture

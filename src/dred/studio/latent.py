@@ -46,7 +46,7 @@ class Latents:
 
     def fitted(self, name: str) -> "FittedVAE":
         """Return a generator by its name."""
-        from dred.generators import load
+        from dred.tasks.gridworld.generators.vae.fitted import load
 
         path = self.places.find(name)
         if not (path / LEVELS).exists():

@@ -18,15 +18,18 @@ from hypothesis.extra import numpy as hnp
 import dred
 from dred import checkpoint
 from dred.cli import main
-from dred.commands.generate import candidates_of, search
+from dred.commands.fit import candidates_of, search
 from dred.errors import CheckpointError, ConfigError, DatasetError
 from dred.levels import from_text, make
 from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.generators.fitting import folds
+from dred.tasks.gridworld.generators.folder import FitFolder
+from dred.tasks.gridworld.generators.parts import all_connected, parts_of
 from dred.tasks.gridworld.generators.quality import assess
+from dred.tasks.gridworld.generators.symmetry import symmetric_copy
 from dred.tasks.gridworld.generators.vae.elbo import divergence, log_likelihoods, loss_of, targets
-from dred.tasks.gridworld.generators.vae.fit import fit, folds, symmetric_copy
-from dred.tasks.gridworld.generators.vae.fitted import FittedVAE, all_connected
-from dred.tasks.gridworld.generators.vae.folder import FitFolder
+from dred.tasks.gridworld.generators.vae.fit import fit
+from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
 from dred.tasks.gridworld.generators.vae.graph import CLASSES, level_graph, sum_of_neighbours
 from dred.tasks.gridworld.generators.vae.latent import pairs_and_shares
 from dred.tasks.gridworld.generators.vae.model import (
@@ -40,7 +43,6 @@ from dred.tasks.gridworld.generators.vae.sample import (
     between,
     draw_levels,
     likeliest_part,
-    parts_of,
 )
 from dred.tasks.gridworld.generators.vae.search import (
     JUDGED_BY,
@@ -457,7 +459,7 @@ def test_each_level_is_held_back_in_one_fold():
 
 
 def test_an_interrupted_fit_goes_on_to_the_same_weights(dataset, tmp_path, monkeypatch):
-    monkeypatch.setattr("dred.tasks.gridworld.generators.vae.folder.SAVE_EVERY", 2)
+    monkeypatch.setattr("dred.tasks.gridworld.generators.folder.SAVE_EVERY", 2)
     levels = tmp_path / "levels.npz"
     dataset.save(levels)
     command = ["fit", "--levels", str(levels), "--epochs", "5", "--debug", "--out"]
@@ -503,7 +505,7 @@ def test_folds_score_each_candidate_of_a_sweep(dataset, tmp_path, capsys, monkey
         "dred.tasks.gridworld.generators.vae.search.drawn_settings",
         lambda base, random: replace(tiny, beta=random.uniform(0.1, 1.0)),
     )
-    monkeypatch.setattr("dred.commands.generate.report", lambda *anything: None)
+    monkeypatch.setattr("dred.commands.fit.report", lambda *anything: None)
     levels, out = tmp_path / "levels.npz", tmp_path / "vae"
     dataset.save(levels)
     command = ["fit", "--levels", str(levels), "--out", str(out), "--epochs", "1"]

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, UInt8
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level, faults
 from dred.tasks.gridworld.levels.metrics import level_metrics
-from dred.tasks.gridworld.levels.shift import histogram_of, jensen_shannon
+from dred.tasks.gridworld.levels.shift import divergence_between, histogram_of
 
 
 class Quality(NamedTuple):
@@ -53,19 +53,20 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
     levels = Level(*(np.asarray(part) for part in levels))
     metrics = level_metrics(levels)
     ours, theirs = pictures(levels), pictures(dataset.levels)
-    nearest = nearest_distances(ours, theirs)
+    is_same_size = levels.tiles.shape[1:] == dataset.shape
+    nearest = nearest_distances(ours, theirs) if is_same_size else np.full(len(ours), np.nan)
     broken: Bool[np.ndarray, " level"] = np.any(list(faults(levels).values()), axis=0)
     ours_in_bins = histogram_of(levels)
 
     def shift_to(others: LevelDataset) -> float:
-        return float(np.sqrt(jensen_shannon(ours_in_bins, histogram_of(others.levels))))
+        return float(np.sqrt(divergence_between(ours_in_bins, histogram_of(others.levels))))
 
     return Quality(
         levels=len(ours),
         valid=float(1.0 - broken.mean()),
         solvable=float(np.isfinite(metrics.path).mean()),
         unique=len(np.unique(ours, axis=0)) / len(ours),
-        novel=float((nearest > 0).mean()),
+        novel=float((nearest > 0).mean()) if is_same_size else float("nan"),
         nearest=float(nearest.mean()),
         shift=shift_to(dataset),
         shift_held_out=float("nan") if held_out is None else shift_to(held_out),

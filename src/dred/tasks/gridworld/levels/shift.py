@@ -55,9 +55,16 @@ def shift_between(
 ) -> Shift:
     """How far apart two sets of levels are, also of different sizes."""
     p, q = histogram(first, first_weights), histogram(second, second_weights)
-    columns = max(p.shape[1], q.shape[1])
-    divergence = jensen_shannon(_widen(p, columns), _widen(q, columns))
+    divergence = divergence_between(p, q)
     return Shift(divergence, float(np.sqrt(divergence)))
+
+
+def divergence_between(
+    first: Float[np.ndarray, "tile distance"], second: Float[np.ndarray, "tile other_distance"]
+) -> float:
+    """Jensen–Shannon divergence of two histograms, also of levels of different sizes."""
+    columns = max(first.shape[1], second.shape[1])
+    return jensen_shannon(_widen(first, columns), _widen(second, columns))
 
 
 def _widen(

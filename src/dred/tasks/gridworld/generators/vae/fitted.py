@@ -3,10 +3,8 @@
 `dred.tasks.gridworld.generators.vae.folder` says what is in the folder from which it is loaded.
 """
 
-import hashlib
-import json
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 import equinox as eqx
 import jax
@@ -15,25 +13,27 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred import checkpoint
-from dred.errors import CheckpointError, ConfigError, DatasetError
-from dred.former import modern
-from dred.settings import read_settings
+from dred.errors import DatasetError
 from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.generators.fitted import check_own_size, mode_of
+from dred.tasks.gridworld.generators.folder import facts_in, levels_in, rows_in, settings_in
+from dred.tasks.gridworld.generators.parts import all_connected
 from dred.tasks.gridworld.generators.vae.graph import level_graph
 from dred.tasks.gridworld.generators.vae.latent import LatentSpace
 from dred.tasks.gridworld.generators.vae.model import Latent, LevelVAE
-from dred.tasks.gridworld.generators.vae.sample import parts_of
+from dred.tasks.gridworld.generators.vae.words import history_words
 from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.dataset import load as load_levels
-from dred.tasks.gridworld.levels.level import EMPTY, MOSS, Level
+from dred.tasks.gridworld.levels.level import Level
 
-Mode = Literal["interpolate", "reconstruct", "prior"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+MODES = ("interpolate", "reconstruct", "prior")
+KIND = "vae"
 BATCH = 256  # levels that are encoded or drawn at once
 
 
 class FittedVAE:
     """Proposes levels like those it was fitted to."""
+
+    kind, modes = KIND, MODES
 
     def __init__(
         self,
@@ -89,16 +89,28 @@ class FittedVAE:
         return _interpolate(self.space, first, second, share, temperature, key)
 
     def sample(
-        self, count: int, *, mode: Mode = "interpolate", key: PRNGKeyArray, temperature: float = 1.0
+        self,
+        count: int,
+        *,
+        mode: str = MODES[0],
+        key: PRNGKeyArray,
+        temperature: float = 1.0,
+        shape: tuple[int, int] | None = None,
     ) -> Level:
         """So many levels: between random pairs, near random levels, or from the prior."""
+        mode_of(self, mode)
+        check_own_size(self, shape)
         pieces = [
             self._some(min(BATCH, count - i), mode, jax.random.fold_in(key, i), temperature)
             for i in range(0, count, BATCH)
         ]
         return Level(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
 
-    def _some(self, count: int, mode: Mode, key: PRNGKeyArray, temperature: float) -> Level:
+    def words(self) -> str:
+        """Return how its fit went, which the folder knows."""
+        return "" if self.path is None else history_words(rows_in(self.path, "history"))
+
+    def _some(self, count: int, mode: str, key: PRNGKeyArray, temperature: float) -> Level:
         key_first, key_second, key_share, key_make = jax.random.split(key, 4)
         total = len(self.dataset)
         first = jax.random.randint(key_first, (count,), 0, total)
@@ -117,17 +129,6 @@ class FittedVAE:
                 first, (first + step) % total, share, key=key_make, temperature=temperature
             )
         return Level(*(np.asarray(part) for part in made))
-
-
-def all_connected(levels: Level) -> bool:
-    """Whether in every level all cells on which the agent can walk are one part."""
-    can_walk = (levels.tiles == EMPTY) | (levels.tiles == MOSS)
-    for i in range(0, len(can_walk), BATCH):
-        part = np.asarray(parts_of(jnp.asarray(can_walk[i : i + BATCH])))
-        highest = part.max(axis=(1, 2), keepdims=True)
-        if ((part > 0) & (part != highest)).any():
-            return False
-    return True
 
 
 @eqx.filter_jit
@@ -162,11 +163,6 @@ def _interpolate(
     return space.interpolate(first, second, share, key=key, temperature=temperature)
 
 
-def weights_digest(folder: Path) -> str:
-    """What the weights of a generator are known by."""
-    return hashlib.sha256((folder / "last.npz").read_bytes()).hexdigest()
-
-
 def load(folder: str | Path, *, weights: Literal["best", "last"] = "last") -> FittedVAE:
     """A fitted generator from its folder.
 
@@ -174,18 +170,8 @@ def load(folder: str | Path, *, weights: Literal["best", "last"] = "last") -> Fi
     which stops falling long before the drawings are sharp.
     """
     folder = Path(folder)
-    try:
-        facts = json.loads((folder / "generator.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{folder} is not a generator: it has no generator.json. Make one with "
-            f"`dred fit --levels F.npz --out {folder}`."
-        ) from None
-    except ValueError as error:
-        raise CheckpointError(f"{folder}/generator.json is damaged: {error}.") from None
-    config = read_settings(VAEConfig, modern(facts["config"]), where=f"{folder}/generator.json")
-    dataset = load_levels(folder / "levels.npz")
-    if dataset.digest != facts["digest"]:
-        raise DatasetError(f"{folder}/levels.npz is not what the model was fitted to.")
+    facts = facts_in(folder)
+    config = settings_in(folder, facts, KIND, VAEConfig)
+    dataset = levels_in(folder, facts)
     blank = LevelVAE(config, dataset.shape[0] * dataset.shape[1], key=jax.random.key(0))
     return FittedVAE(checkpoint.load(folder / f"{weights}.npz", blank), config, dataset, folder)

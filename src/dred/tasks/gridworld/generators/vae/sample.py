@@ -3,8 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from dred.tasks.gridworld.generators.parts import parts_of
 from dred.tasks.gridworld.generators.vae.graph import CLASSES
 from dred.tasks.gridworld.generators.vae.model import Drawing, Latent
 from dred.tasks.gridworld.generators.vae.places import NEVER, goal_log_odds, start_log_odds
@@ -57,28 +58,6 @@ def draw_levels(
 
     heading = jnp.full(start.shape, ANY_HEADING, jnp.int8)
     return Level(tiles.reshape(-1, height, width), place(goal), place(start), heading)
-
-
-@jax.jit  # else each call outside of compiled code would compile its loop again
-def parts_of(can_walk: Bool[Array, "batch row column"]) -> Int[Array, "batch row column"]:
-    """A number for each part of a level through which one can walk from cell to cell; else 0.
-
-    Every cell takes the highest number among itself and its neighbours until none changes.
-    """
-    _, height, width = can_walk.shape
-    first = jnp.where(can_walk, 1 + jnp.arange(height * width).reshape(height, width), 0)
-
-    def spread(now: tuple[Array, Array]) -> tuple[Array, Array]:
-        number, _ = now
-        wide = jnp.pad(number, ((0, 0), (1, 1), (1, 1)))
-        near = jnp.maximum(
-            jnp.maximum(wide[:, :-2, 1:-1], wide[:, 2:, 1:-1]),
-            jnp.maximum(wide[:, 1:-1, :-2], wide[:, 1:-1, 2:]),
-        )
-        after = jnp.where(can_walk, jnp.maximum(number, near), 0)
-        return after, jnp.any(after != number)
-
-    return jax.lax.while_loop(lambda now: now[1], spread, (first, jnp.array(True)))[0]
 
 
 def likeliest_part(part: Int[Array, "batch cell"], drawing: Drawing) -> Int[Array, " batch"]:

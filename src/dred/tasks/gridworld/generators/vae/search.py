@@ -14,8 +14,9 @@ import numpy as np
 from jaxtyping import Int, PRNGKeyArray
 
 from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.generators.fitting import folds, held_back_levels
 from dred.tasks.gridworld.generators.quality import assess
-from dred.tasks.gridworld.generators.vae.fit import fit, folds, held_back_levels
+from dred.tasks.gridworld.generators.vae.fit import fit
 from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 

@@ -1,7 +1,6 @@
 """Fitting a generator from beginning to end: what `dred fit` and `dred.fit` share."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -12,14 +11,16 @@ from jaxtyping import PRNGKeyArray
 from dred import progress
 from dred.compute import keep_compiled_programs
 from dred.config import check_seed
-from dred.errors import ConfigError, lookup
+from dred.errors import lookup
 from dred.settings import varied
 from dred.task import FitRequest, LevelSet
 from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.generators.fitting import Fitting
+from dred.tasks.gridworld.generators.folder import FitFolder, check_same
 from dred.tasks.gridworld.generators.vae.curves import fit_curves
-from dred.tasks.gridworld.generators.vae.fit import Fitting, begin, fit
+from dred.tasks.gridworld.generators.vae.fit import begin, fit
 from dred.tasks.gridworld.generators.vae.fitted import FittedVAE, load
-from dred.tasks.gridworld.generators.vae.folder import FitFolder, task_in
+from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.presets import VAES
 
@@ -45,14 +46,14 @@ def keys_of(seed: int) -> tuple[PRNGKeyArray, PRNGKeyArray]:
 
 def fit_on(
     folder: FitFolder, dataset: LevelDataset, config: VAEConfig, key: PRNGKeyArray
-) -> Fitting:
+) -> Fitting[LevelVAE]:
     """Fit from where it was left, with a bar."""
     fitting = folder.restore(begin(dataset.levels, config, key=key))
     done = int(fitting.epochs)
     first = progress.COMPILING
     with progress.bar("fitting", config.epochs, unit="epochs", done=done, first=first) as advance:
 
-        def tell(row: dict[str, float], fitting: Fitting) -> None:
+        def tell(row: dict[str, float], fitting: Fitting[LevelVAE]) -> None:
             folder.note(row, fitting)
             advance(1, note=f"loss {row['loss/held_back']:.4f} held back")
 
@@ -62,7 +63,7 @@ def fit_on(
 
 def finish(
     folder: FitFolder,
-    fitting: Fitting,
+    fitting: Fitting[LevelVAE],
     config: VAEConfig,
     dataset: LevelDataset,
     *,
@@ -90,12 +91,3 @@ def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedVAE
     return finish(
         folder, fit_on(folder, dataset, config, key), config, dataset, command=["dred.fit"]
     )
-
-
-def check_same(wanted: Mapping[str, Any], out: Path) -> None:
-    """Stop unless a folder has a generator that was fitted in this way."""
-    if task_in(out) != json.loads(json.dumps(wanted)):
-        raise ConfigError(
-            f"{out} exists already, and is not a generator that was fitted to these levels with "
-            "these settings. Choose another `out`, or take it with dred.generators.load."
-        )
