@@ -132,6 +132,8 @@ NO_CHANCE = (
     "levels filter",
     "levels concatenate",
     "study run",
+    "study pack",
+    "study unpack",
     "study status",
 )
 
