@@ -184,7 +184,8 @@ def rectangle(
         sides, (form, 1.0 / form), jax.random.split(key_place), strict=True
     ):
         length = jnp.round(side * jnp.sqrt(share * stretch)).astype(jnp.int32).clip(1, side)
-        first = jnp.floor(jax.random.uniform(key, (count,)) * (side - length + 1)).astype(jnp.int32)
+        room = (side - length + 1).astype(jnp.float32)
+        first = jnp.floor(jax.random.uniform(key, (count,)) * room).astype(jnp.int32)
         cell = jnp.arange(side)[None]
         inside.append((cell >= first[:, None]) & (cell < (first + length)[:, None]))
     rows, columns = inside
