@@ -12,6 +12,7 @@ Weights = Literal["presence", "occurrence"]
 Heuristic = Literal["count", "entropy"]
 
 MAX_COUNT, MAX_SIZE, MAX_PARTS = 10**9, 1026, 64  # what one machine can be asked for
+MAX_LAYERS, MAX_LAYER_SIZE = 64, 2048
 
 
 @dataclass(frozen=True)
@@ -198,10 +199,13 @@ class MaskedConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "size", "batch_size", "epochs", "patience", "draw_steps")
-        if not self.steps_between or min(self.steps_between) < 1:
+        if self.size > MAX_LAYER_SIZE:
+            raise ConfigError(f"size (={self.size}) must be at most {MAX_LAYER_SIZE}.")
+        steps = self.steps_between
+        if not 1 <= len(steps) <= MAX_LAYERS or not all(1 <= one <= MAX_SIZE for one in steps):
             raise ConfigError(
-                f"steps_between (={list(self.steps_between)}) must name at least one layer, each "
-                "by a number of at least 1."
+                f"steps_between (={list(steps)}) must name 1 to {MAX_LAYERS} layers, each by a "
+                f"number from 1 to {MAX_SIZE}."
             )
         if not 0.0 <= self.average < 1.0:
             raise ConfigError(f"average (={self.average}) must be at least 0 and less than 1.")

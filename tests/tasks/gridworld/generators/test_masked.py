@@ -360,7 +360,8 @@ def test_wrong_folders_and_settings_are_refused_in_a_paragraph(fitted, tmp_path)
     with pytest.raises(CheckpointError, match=r"'mask'.*known are"):
         dred.generators.load(odd)
     for settings_of, change, said in (
-        (MaskedConfig, {"steps_between": ()}, "at least one layer"),
+        (MaskedConfig, {"steps_between": ()}, "must name 1 to 64 layers"),
+        (MaskedConfig, {"size": 2**40}, "size"),
         (MaskedConfig, {"average": 1.0}, "average"),
         (MaskedConfig, {"validation_fraction": 0.0}, "between 0 and 1"),
         (MaskedConfig, {"draw_steps": 0}, "draw_steps"),

@@ -121,5 +121,5 @@ def load(folder: str | Path) -> FittedMasked:
     facts = facts_in(folder)
     config = settings_in(folder, facts, KIND, MaskedConfig)
     dataset = levels_in(folder, facts)
-    blank = MaskedModel(config, key=jax.random.key(0))
+    blank = eqx.filter_eval_shape(MaskedModel, config, key=jax.random.key(0))
     return FittedMasked(checkpoint.load(folder / f"{WEIGHTS}.npz", blank), config, dataset, folder)
