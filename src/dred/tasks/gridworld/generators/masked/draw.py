@@ -25,7 +25,7 @@ from dred.tasks.gridworld.generators.masked.cells import (
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
 from dred.tasks.gridworld.generators.parts import parts_of
 from dred.tasks.gridworld.generators.places import place_log_odds
-from dred.tasks.gridworld.levels.level import EMPTY, LAVA, WALL, Level
+from dred.tasks.gridworld.levels.level import LAVA, WALL, Level
 
 GROWTH = 2.0  # a share of the looks has drawn this power of it of the cells
 # Cells of the same number are four apart; those of consecutive numbers are far from each other.
@@ -40,58 +40,69 @@ class Place(NamedTuple):
     odds: Float[Array, "batch cell"]  # log-odds by which it was drawn
 
 
+class Filling(NamedTuple):
+    """Levels that are being filled in."""
+
+    cells: Int[Array, "batch row column"]
+    solid: Int[Array, "batch row column"]  # what cells become that cannot be reached
+    goal: Place
+    start: Place
+
+
 def fill(
     model: MaskedModel,
     cells: Cells,
     *,
     steps: int,
     connected: bool,
-    temperature: Float[Array, ""] | float = 1.0,
+    temperature: float = 1.0,
     key: PRNGKeyArray,
 ) -> Level:
-    """Return levels in which all that is unknown was drawn."""
-    key_goal, key_start, key_tiles, key_end = jax.random.split(key, 4)
-    cells, goal = with_place(model, cells, GOAL, key_goal)
-    cells, start = with_place(model, cells, START, key_start)
-    cells = with_tiles(model, cells, steps, temperature, key_tiles)
+    """Return levels in which all that is unknown was drawn, tiles in so many looks."""
+    key_order, key_looks, key_end = jax.random.split(key, 3)
+    rank = order_of(cells, key=key_order)
+    total = (cells == UNKNOWN).sum((1, 2)).astype(jnp.float32)
+    count, num_cells = cells.shape[0], cells[0].size
+    nowhere = Place(jnp.zeros(count, jnp.int32), jnp.zeros((count, num_cells)))
+
+    def look(number: Int[Array, ""], now: Filling) -> Filling:
+        key = jax.random.fold_in(key_looks, number)
+        log_p = model(now.cells)
+        with_goal, goal = placed(now.cells, log_p, GOAL, key)
+        with_start, start = placed(now.cells, log_p, START, key)
+        share = ((number.astype(jnp.float32) - 1.0) / steps) ** GROWTH
+        until = jnp.ceil(total * share).astype(jnp.int32)
+        is_drawn = (number > 1) & (now.cells == UNKNOWN) & (rank < until[:, None, None])
+        tiles, solid = (
+            drawn_tiles(log_p, kinds, temperature, key) for kinds in (TILES, (WALL, LAVA))
+        )
+        with_tiles = jnp.where(is_drawn, tiles, now.cells)
+        return Filling(
+            jnp.where(number == 0, with_goal, jnp.where(number == 1, with_start, with_tiles)),
+            jnp.where(is_drawn, solid, now.solid),
+            jax.tree.map(lambda new, old: jnp.where(number == 0, new, old), goal, now.goal),
+            jax.tree.map(lambda new, old: jnp.where(number == 1, new, old), start, now.start),
+        )
+
+    begun = Filling(cells, jnp.full_like(cells, WALL), nowhere, nowhere)
+    made = jax.lax.fori_loop(0, 2 + steps, look, begun)
     if not connected:
-        return level_of(cells, goal.cell, start.cell)
-    return in_one_part(model, cells, goal, start, temperature, key_end)
+        return level_of(made.cells, made.goal.cell, made.start.cell)
+    return in_one_part(made, key_end)
 
 
-def with_place(
-    model: MaskedModel, cells: Cells, what: int, key: PRNGKeyArray
+def placed(
+    cells: Cells, log_p: Float[Array, "batch row column held"], what: int, key: PRNGKeyArray
 ) -> tuple[Cells, Place]:
     """Return the cells with the start or the goal on one that was unknown, if it is not there."""
     flat = cells.reshape(cells.shape[0], -1)
-    odds = model(cells)[..., what].reshape(flat.shape)
+    odds = log_p[..., what].reshape(flat.shape)
     is_there = flat == what
     drawn = jax.random.categorical(key, place_log_odds(odds, flat == UNKNOWN, flat < UNKNOWN))
-    cell = jnp.where(is_there.any(1), is_there.argmax(1), drawn)
+    cell = jnp.where(is_there.any(1), is_there.argmax(1), drawn).astype(jnp.int32)
     number = jnp.arange(flat.shape[1])[None]
     flat = jnp.where(number == cell[:, None], what, flat)
     return flat.reshape(cells.shape), Place(cell, odds)
-
-
-def with_tiles(
-    model: MaskedModel,
-    cells: Cells,
-    steps: int,
-    temperature: Float[Array, ""] | float,
-    key: PRNGKeyArray,
-) -> Cells:
-    """Return the cells with a tile on each that was unknown, drawn in so many looks."""
-    key_order, key_looks = jax.random.split(key)
-    rank = order_of(cells, key=key_order)
-    total = (cells == UNKNOWN).sum((1, 2)).astype(jnp.float32)
-
-    def look(number: Int[Array, ""], cells: Cells) -> Cells:
-        share = ((number.astype(jnp.float32) + 1.0) / steps) ** GROWTH
-        until = jnp.ceil(total * share).astype(jnp.int32)
-        drawn = drawn_tiles(model(cells), TILES, temperature, jax.random.fold_in(key_looks, number))
-        return jnp.where((cells == UNKNOWN) & (rank < until[:, None, None]), drawn, cells)
-
-    return jax.lax.fori_loop(0, steps, look, cells)
 
 
 def order_of(cells: Cells, *, key: PRNGKeyArray) -> Int[Array, "batch row column"]:
@@ -113,7 +124,7 @@ def order_of(cells: Cells, *, key: PRNGKeyArray) -> Int[Array, "batch row column
 def drawn_tiles(
     log_p: Float[Array, "batch row column held"],
     allowed: tuple[int, ...],
-    temperature: Float[Array, ""] | float,
+    temperature: float,
     key: PRNGKeyArray,
 ) -> Cells:
     """Return one of the allowed tiles for each cell."""
@@ -121,31 +132,17 @@ def drawn_tiles(
     return kinds[jax.random.categorical(key, log_p[..., kinds] / temperature)].astype(jnp.int32)
 
 
-def in_one_part(
-    model: MaskedModel,
-    cells: Cells,
-    goal: Place,
-    start: Place,
-    temperature: Float[Array, ""] | float,
-    key: PRNGKeyArray,
-) -> Level:
+def in_one_part(made: Filling, key: PRNGKeyArray) -> Level:
     """Return levels in which all cells on which one can walk are one part, with both places."""
-    key_goal, key_start, key_walls = jax.random.split(key, 3)
+    key_goal, key_start = jax.random.split(key)
+    cells, goal, start = made.cells, made.goal, made.start
     part = parts_of(can_walk_on(cells)).reshape(cells.shape[0], -1)
     is_kept = part == chosen_part(part, goal.cell, start.cell)[:, None]
     goal_cell = kept_or_drawn(goal, is_kept, jnp.ones_like(is_kept), key_goal)
     number = jnp.arange(part.shape[1])[None]
     start_cell = kept_or_drawn(start, is_kept, number != goal_cell[:, None], key_start)
-    is_place = (number == goal_cell[:, None]) | (number == start_cell[:, None])
-    flat = cells.reshape(part.shape)
-    flat = jnp.where(is_kept & (flat >= len(TILES)), EMPTY, flat)
-    flat = jnp.where((part > 0) & ~is_kept, UNKNOWN, flat)
-    flat = jnp.where(number == goal_cell[:, None], GOAL, flat)
-    flat = jnp.where(number == start_cell[:, None], START, flat)
-    cells = flat.reshape(cells.shape)
-    drawn = drawn_tiles(model(cells), (WALL, LAVA), temperature, key_walls)
-    cells = jnp.where((cells == UNKNOWN) & ~is_place.reshape(cells.shape), drawn, cells)
-    return level_of(cells, goal_cell, start_cell)
+    is_lost = ((part > 0) & ~is_kept).reshape(cells.shape)
+    return level_of(jnp.where(is_lost, made.solid, cells), goal_cell, start_cell)
 
 
 def chosen_part(
