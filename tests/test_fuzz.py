@@ -21,7 +21,6 @@ from dred.run_folder import RunFolder
 from dred.settings import read_settings, read_table
 from dred.studies.archive import unpack, write_archive
 from dred.studies.study import read_study
-from dred.tasks.gridworld.generators.vae import fitted
 from dred.tasks.gridworld.levels.importers import import_levels
 from dred.tasks.gridworld.levels.plan import find_config
 from dred.tasks.gridworld.levels.wfc.structures import find_structure
@@ -358,18 +357,26 @@ def test_a_set_of_levels_that_says_it_is_huge_is_refused(tmp_path):
         dred.levels.load(path)
 
 
-def test_a_damaged_generator_is_refused_in_a_paragraph(tmp_path):
+SMALL_MODELS = {
+    "vae": ("last", {"epochs": 1, "latent_size": 4}),
+    "masked": ("best", {"epochs": 1, "size": 4, "steps_between": [1]}),
+}
+
+
+@pytest.mark.parametrize("model", SMALL_MODELS)
+def test_a_damaged_generator_is_refused_in_a_paragraph(model, tmp_path):
+    weights, settings = SMALL_MODELS[model]
     levels = dred.levels.make("cave-escape-train", count=8)
-    dred.fit(levels, out=tmp_path / "vae", set={"epochs": 1, "latent_size": 4})
+    dred.fit(levels, out=tmp_path / model, model=model, set=settings)
     rng = random.Random("dred generator")
-    for name, count in (("generator.json", 30), ("last.npz", 4), ("levels.npz", 4)):
-        path = tmp_path / "vae" / name
+    for name, count in (("generator.json", 30), (f"{weights}.npz", 4), ("levels.npz", 4)):
+        path = tmp_path / model / name
         content = path.read_bytes()
         for _ in range(count):
             path.write_bytes(mutated(content, rng))
             try:
-                fitted.load(tmp_path / "vae")
+                dred.generators.load(tmp_path / model)
             except DredError as error:
                 assert "\n\n" not in str(error)
         path.write_bytes(content)
-    fitted.load(tmp_path / "vae")
+    dred.generators.load(tmp_path / model)

@@ -42,8 +42,9 @@ def _generator(task: Task, name: str) -> Generator:
 
 
 def fitted_generator(method: MethodConfig, task: Task) -> str:
-    """Return the name of the generator of a method that has to be fitted; empty if none has."""
-    names = [name for name, one in generators_of(method, task).items() if one.load is not None]
+    """Return the name of the generator that has to be fitted for a method; empty if none has."""
+    used = generators_of(method, task).items()
+    names = sorted({one.fitted_by or name for name, one in used if one.load is not None})
     if len(names) > 1:
         raise ConfigError(
             f"{method.name} makes levels with two fitted generators, {listed(names)}, and a run "

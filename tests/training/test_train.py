@@ -25,7 +25,7 @@ from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameE
 from dred.evaluation import suites
 from dred.evaluation.measured import read_gaps
 from dred.files import OutputError
-from dred.generation import models_for
+from dred.generation import fitted_generator, models_for
 from dred.generators import GENERATORS
 from dred.levels import make
 from dred.presets import METHODS, train_config
@@ -61,13 +61,16 @@ def files(tmp_path_factory):
     LEVELS.save(folder / "train.npz")
     make("cave-escape-test", count=8, size=9).save(folder / "test.npz")
     main(["fit", "--levels", f"{folder}/train.npz", "--out", f"{folder}/vae", "--epochs", "1"])
+    small = {"epochs": 1, "size": 8, "steps_between": [1], "draw_steps": 2}
+    dred.fit(LEVELS, out=folder / "masked", model="masked", set=small)
     return folder
 
 
 def words(method, files, out, *more):
     levels = ("--levels", files / "train.npz", "--out", out)
-    if method == "vae-dred":
-        levels += ("--generator", files / "vae")
+    model = fitted_generator(METHODS[method], GRIDWORLD)
+    if model:
+        levels += ("--generator", files / model)
     if "mi" in method:
         levels += ("--set", "classifier.num_envs=4", "classifier.num_steps=8")
     return [str(word) for word in ("train", method, *levels, "--preset", "smoke", *more)]

@@ -12,6 +12,7 @@ Weights = Literal["presence", "occurrence"]
 Heuristic = Literal["count", "entropy"]
 
 MAX_COUNT, MAX_SIZE, MAX_PARTS = 10**9, 1026, 64  # what one machine can be asked for
+MAX_LAYERS, MAX_LAYER_SIZE = 64, 2048
 
 
 @dataclass(frozen=True)
@@ -167,3 +168,48 @@ class VAEConfig:
 
     def __post_init__(self) -> None:
         need_one(self, "latent_size", "graph_size", "batch_size", "epochs")
+
+
+@dataclass(frozen=True)
+class MaskedConfig:
+    """The masked model: a small convolutional network that fills in cells that are not known."""
+
+    size: int = 64
+    """Numbers per square of 2×2 cells, in every layer."""
+    steps_between: tuple[int, ...] = (1, 2, 1, 3, 1, 2)
+    """A layer for each: how many squares away the neighbours are that it looks at."""
+    learning_rate: float = 2e-3
+    """Of Adam at the beginning; it falls to zero as half a wave of the cosine."""
+    batch_size: int = 32
+    """Levels in a batch."""
+    epochs: int = 200
+    """Passes over the levels at most."""
+    patience: int = 60
+    """Stop after so many passes in a row without a better likelihood of levels held back."""
+    average: float = 0.995
+    """How slowly the weights that are kept follow those that learn."""
+    validation_fraction: float = 0.1
+    """Share of the levels by which to judge."""
+    augment_symmetries: bool = True
+    """Also learn from the symmetric copies of each level."""
+    connected: bool = True
+    """Draw levels in one part, without cells that cannot be reached, if all of the dataset are."""
+    draw_steps: int = 16
+    """Looks at a level while its tiles are drawn: more are slower, and nearer to one by one."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "size", "batch_size", "epochs", "patience", "draw_steps")
+        if self.size > MAX_LAYER_SIZE:
+            raise ConfigError(f"size (={self.size}) must be at most {MAX_LAYER_SIZE}.")
+        steps = self.steps_between
+        if not 1 <= len(steps) <= MAX_LAYERS or not all(1 <= one <= MAX_SIZE for one in steps):
+            raise ConfigError(
+                f"steps_between (={list(steps)}) must name 1 to {MAX_LAYERS} layers, each by a "
+                f"number from 1 to {MAX_SIZE}."
+            )
+        if not 0.0 <= self.average < 1.0:
+            raise ConfigError(f"average (={self.average}) must be at least 0 and less than 1.")
+        if not 0.0 < self.validation_fraction < 1.0:
+            raise ConfigError(
+                f"validation_fraction (={self.validation_fraction}) must be between 0 and 1."
+            )

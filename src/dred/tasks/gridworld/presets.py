@@ -4,7 +4,13 @@ from dataclasses import replace
 
 from dred.config import AgentConfig, PPOConfig, TrainConfig
 from dred.presets import BUDGETS, METHODS
-from dred.tasks.gridworld.config import CaveEscapeConfig, DatasetConfig, TileConfig, VAEConfig
+from dred.tasks.gridworld.config import (
+    CaveEscapeConfig,
+    DatasetConfig,
+    MaskedConfig,
+    TileConfig,
+    VAEConfig,
+)
 
 TRAINING_STRUCTURES = ("obstacles_hogs3", "maze_wall", "maze_paths", "rooms_office")
 
@@ -71,6 +77,8 @@ VAES = {
     "paper": VAEConfig(),  # as the released code runs it
     "paper-table": VAEConfig(graph_layers=4, encoder_sizes=(2048, 256), decoder_sizes=(256, 256)),
 }
+
+MASKED = {"default": MaskedConfig()}
 
 _RELEASED = "convolution"  # the encoder of the released code
 _UNIFORM = METHODS["uniform"]

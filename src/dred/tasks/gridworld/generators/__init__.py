@@ -7,6 +7,7 @@ from dred.task import Generator
 from dred.tasks.gridworld.generators.edits import EDITS
 from dred.tasks.gridworld.generators.fitted import FittedModel as FittedModel
 from dred.tasks.gridworld.generators.folder import facts_in
+from dred.tasks.gridworld.generators.masked.generator import MASKED_EDITS, MASKED_LEVELS
 from dred.tasks.gridworld.generators.random import EMPTY_ROOMS, RANDOM
 from dred.tasks.gridworld.generators.resample import RESAMPLE
 from dred.tasks.gridworld.generators.vae.generator import VAE
@@ -16,6 +17,8 @@ GENERATORS: dict[str, Generator] = {
     "empty": EMPTY_ROOMS,
     "edits": EDITS,
     "vae": VAE,
+    "masked": MASKED_LEVELS,
+    "masked-edits": MASKED_EDITS,
     "resample": RESAMPLE,
 }
 

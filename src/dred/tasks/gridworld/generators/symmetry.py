@@ -16,11 +16,13 @@ def need_square(shape: tuple[int, int]) -> None:
 
 
 def turned(levels: Level, *, key: PRNGKeyArray) -> Level:
-    """Each level of a batch as one of its eight symmetric copies; levels must be square."""
-    which = jax.random.randint(key, (levels.tiles.shape[0],), 0, 8)
+    """Each level of a batch as one of its symmetric copies: eight, or four if it is not square."""
+    height, width = levels.tiles.shape[1:]
+    numbers = range(8) if height == width else range(0, 8, 2)
+    which = jax.random.randint(key, (levels.tiles.shape[0],), 0, len(numbers))
 
     def one(level: Level, number: Int[Array, ""]) -> Level:
-        copies = [symmetric_copy(level, symmetry) for symmetry in range(8)]
+        copies = [symmetric_copy(level, symmetry) for symmetry in numbers]
         return jax.tree.map(lambda *parts: jnp.stack(parts)[number], *copies)
 
     return jax.vmap(one)(levels, which)
@@ -28,12 +30,13 @@ def turned(levels: Level, *, key: PRNGKeyArray) -> Level:
 
 def symmetric_copy(level: Level, symmetry: int) -> Level:
     """One of the eight: from 4 on mirrored, then turned by quarters; its heading is left open."""
-    last = level.tiles.shape[0] - 1
     tiles, places = level.tiles, [level.goal, level.start]
     if symmetry >= 4:
+        last = tiles.shape[1] - 1
         tiles = tiles[:, ::-1]
         places = [jnp.stack([row, last - column]) for row, column in places]
     for _ in range(symmetry % 4):
+        last = tiles.shape[1] - 1
         tiles = jnp.rot90(tiles)
         places = [jnp.stack([last - column, row]) for row, column in places]
     goal, start = places

@@ -4,7 +4,7 @@
 
 At the start and the goal the tile is unknown, so the target there is half moss, half empty. The
 start is given the layout, the goal the layout and the start, just as levels are drawn
-(`dred.tasks.gridworld.generators.vae.places`).
+(`dred.tasks.gridworld.generators.places`).
 """
 
 from typing import NamedTuple
@@ -14,9 +14,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from dred.tasks.gridworld.config import VAEConfig
+from dred.tasks.gridworld.generators.places import goal_log_odds, start_log_odds
 from dred.tasks.gridworld.generators.vae.graph import CLASSES, level_graph
 from dred.tasks.gridworld.generators.vae.model import Drawing, Latent, LevelVAE, Seen
-from dred.tasks.gridworld.generators.vae.places import goal_log_odds, start_log_odds
 from dred.tasks.gridworld.levels.level import EMPTY, MOSS, Level
 
 

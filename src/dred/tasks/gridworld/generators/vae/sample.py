@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred.tasks.gridworld.generators.parts import parts_of
+from dred.tasks.gridworld.generators.places import NEVER, goal_log_odds, start_log_odds
 from dred.tasks.gridworld.generators.vae.graph import CLASSES
 from dred.tasks.gridworld.generators.vae.model import Drawing, Latent
-from dred.tasks.gridworld.generators.vae.places import NEVER, goal_log_odds, start_log_odds
 from dred.tasks.gridworld.levels.level import ANY_HEADING, EMPTY, MOSS, Level
 
 NAVIGABLE = np.array([kind in (EMPTY, MOSS) for kind in CLASSES])

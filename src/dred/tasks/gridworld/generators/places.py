@@ -16,7 +16,7 @@ def start_log_odds(
     odds: Float[Array, "batch cell"], can_walk: Bool[Array, "batch cell"]
 ) -> Float[Array, "batch cell"]:
     """Return the log-odds of the start's cell given the layout."""
-    return _log_odds(odds, can_walk, jnp.ones_like(can_walk))
+    return place_log_odds(odds, can_walk, jnp.ones_like(can_walk))
 
 
 def goal_log_odds(
@@ -25,10 +25,10 @@ def goal_log_odds(
     start: Int[Array, " batch"],
 ) -> Float[Array, "batch cell"]:
     """Return the log-odds of the goal's cell given the layout and the cell of the start."""
-    return _log_odds(odds, can_walk, jnp.arange(odds.shape[-1])[None] != start[:, None])
+    return place_log_odds(odds, can_walk, jnp.arange(odds.shape[-1])[None] != start[:, None])
 
 
-def _log_odds(
+def place_log_odds(
     odds: Float[Array, "batch cell"],
     can_walk: Bool[Array, "batch cell"],
     is_free: Bool[Array, "batch cell"],

@@ -1,0 +1,154 @@
+"""The masked model as two generators: of new levels, and of parents with a part filled in anew."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from dred.config import need_one
+from dred.errors import ConfigError
+from dred.task import Generator, GeneratorInput, LevelSet
+from dred.tasks.gridworld.generators.folder import check_fitted_to, weights_digest
+from dred.tasks.gridworld.generators.masked.cells import CONTENTS, UNKNOWN, cells_of
+from dred.tasks.gridworld.generators.masked.draw import fill, rectangle
+from dred.tasks.gridworld.generators.masked.fitted import KIND, WEIGHTS, load
+from dred.tasks.gridworld.generators.masked.model import MaskedModel
+from dred.tasks.gridworld.generators.masked.whole import fit_generator
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.presets import MASKED
+
+
+class Filler(eqx.Module):
+    """A fitted model: all that making levels takes. A pytree, for compiled code."""
+
+    model: MaskedModel
+    connected: bool = eqx.field(static=True)
+    steps: int = eqx.field(static=True)  # that it was fitted to be drawn with
+
+
+@dataclass(frozen=True)
+class MaskedDrawConfig:
+    """How new levels are drawn from the masked model."""
+
+    steps: int = 0
+    """Looks at a level while its tiles are drawn; 0 stands for the number in the model's own
+    settings. Fewer are quicker."""
+    temperature: float = 1.0
+    """Smaller is nearer to the likeliest tiles."""
+    candidates: int = 1
+    """Levels drawn for each that is wanted; the one farthest from all levels of the dataset is
+    taken."""
+
+    def __post_init__(self) -> None:
+        need_one(self, "candidates")
+        check_drawing(self.steps, self.temperature)
+
+
+@dataclass(frozen=True)
+class MaskedEditsConfig:
+    """How a part of a level is filled in anew."""
+
+    share: float = 0.25
+    """About which share of the cells: a rectangle, anywhere in the level."""
+    steps: int = 0
+    """Looks at a level while its tiles are drawn; 0 stands for half the number in the model's own
+    settings."""
+    temperature: float = 1.0
+    """Smaller is nearer to the likeliest tiles."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.share <= 1.0:
+            raise ConfigError(f"share (={self.share}) must be greater than 0 and at most 1.")
+        check_drawing(self.steps, self.temperature)
+
+
+def check_drawing(steps: int, temperature: float) -> None:
+    """Stop at what levels cannot be drawn with."""
+    if steps < 0:
+        raise ConfigError(f"steps (={steps}) must be 0 (as the model's settings say) or more.")
+    if not temperature > 0:
+        raise ConfigError(f"temperature (={temperature}) must be greater than 0.")
+
+
+def drawn(given: GeneratorInput, settings: MaskedDrawConfig, key: PRNGKeyArray) -> Level:
+    """Return a new level in place of every parent."""
+    filler: Filler = given.model
+    count, height, width = given.parents.tiles.shape
+    many = count * settings.candidates
+    made = fill(
+        filler.model,
+        jnp.full((many, height, width), UNKNOWN),
+        steps=settings.steps or filler.steps,
+        connected=filler.connected,
+        temperature=settings.temperature,
+        key=key,
+    )
+    if settings.candidates == 1:
+        return made
+    distance = distance_to_nearest(cells_of(made), cells_of(given.dataset))
+    best = distance.reshape(count, -1).argmax(axis=1) + jnp.arange(count) * settings.candidates
+    return jax.tree.map(lambda part: part[best], made)
+
+
+def distance_to_nearest(
+    cells: Int[Array, "batch row column"], others: Int[Array, "other row column"]
+) -> Float[Array, " batch"]:
+    """Return in how many cells each level differs from the nearest of the others."""
+
+    def in_ones(cells: Int[Array, "any row column"]) -> Float[Array, "any held"]:
+        return jax.nn.one_hot(cells, CONTENTS, dtype=jnp.float32).reshape(len(cells), -1)
+
+    same = in_ones(cells) @ in_ones(others).T
+    return cells[0].size - same.max(axis=1)
+
+
+def edited(given: GeneratorInput, settings: MaskedEditsConfig, key: PRNGKeyArray) -> Level:
+    """Return every parent with a part filled in anew."""
+    filler: Filler = given.model
+    key_where, key_fill = jax.random.split(key)
+    cells = cells_of(given.parents)
+    unknown = rectangle(cells.shape, settings.share, key=key_where)
+    return fill(
+        filler.model,
+        jnp.where(unknown, UNKNOWN, cells),
+        steps=settings.steps or max(1, filler.steps // 2),
+        connected=filler.connected,
+        temperature=settings.temperature,
+        key=key_fill,
+    )
+
+
+def filler_of(generator: Path, levels: LevelSet) -> Filler:
+    """Return a fitted model; it must have been fitted to this very dataset."""
+    fitted = load(generator)
+    check_fitted_to(generator, fitted.dataset, cast(LevelDataset, levels))
+    return Filler(fitted.model, fitted.connected, fitted.config.draw_steps)
+
+
+def digest(folder: Path) -> str:
+    """Return what the weights of a generator are known by."""
+    return weights_digest(folder, WEIGHTS)
+
+
+MASKED_LEVELS = Generator(
+    drawn,
+    settings=MaskedDrawConfig(),
+    load=filler_of,
+    digest=digest,
+    open=load,
+    fit=fit_generator,
+    fit_presets=tuple(MASKED),
+)
+MASKED_EDITS = Generator(
+    edited,
+    settings=MaskedEditsConfig(),
+    uses_parents=True,
+    load=filler_of,
+    digest=digest,
+    fitted_by=KIND,
+)

@@ -1,0 +1,80 @@
+"""Fitting the masked model from beginning to end, from where it was left if it was interrupted."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import jax
+
+from dred import progress
+from dred.compute import keep_compiled_programs
+from dred.config import check_seed
+from dred.errors import lookup
+from dred.files import OutputError
+from dred.settings import varied
+from dred.task import FitRequest, LevelSet
+from dred.tasks.gridworld.config import MaskedConfig
+from dred.tasks.gridworld.generators.fitting import Fitting
+from dred.tasks.gridworld.generators.folder import FitFolder, check_same
+from dred.tasks.gridworld.generators.masked.fit import begin, fit, has_stopped
+from dred.tasks.gridworld.generators.masked.fitted import KIND, FittedMasked, load
+from dred.tasks.gridworld.generators.masked.model import MaskedModel
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.presets import MASKED
+
+FORMAT = 1  # what an older version began is begun again
+
+
+def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedMasked:
+    """Fit a generator to levels; one that was fitted in the same way is not fitted again."""
+    dataset = cast(LevelDataset, levels)
+    config = lookup(MASKED, request.preset, what="preset of the generator")
+    config = varied(config, request.changes, where="set")
+    task: dict[str, Any] = {
+        "format": FORMAT,
+        "config": asdict(config),
+        "seed": check_seed(request.seed),
+    }
+    if out.exists():
+        check_same({**task, "digest": dataset.digest}, out)
+        return load(out)
+    keep_compiled_programs()
+    key = jax.random.key(request.seed)
+    blank = begin(dataset.levels, config, key=key)  # says now what cannot be fitted
+    folder = FitFolder(out, task, dataset, KIND)
+    try:
+        fitting = fit_on(folder, blank, dataset, config, key)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(folder.words_to_go_on()) from None
+    except OutputError as error:
+        raise OutputError(f"{error} {folder.words_to_go_on()}") from error
+    folder.finish(fitting, config, dataset, command=sys.argv)
+    return load(folder.final)
+
+
+def fit_on(
+    folder: FitFolder,
+    blank: Fitting[MaskedModel],
+    dataset: LevelDataset,
+    config: MaskedConfig,
+    key: jax.Array,
+) -> Fitting[MaskedModel]:
+    """Fit from where it was left, with a bar."""
+    fitting = folder.restore(blank)
+    done, first = int(fitting.epochs), progress.COMPILING
+    with progress.bar("fitting", config.epochs, unit="epochs", done=done, first=first) as advance:
+
+        def tell(row: dict[str, float], fitting: Fitting[MaskedModel]) -> None:
+            folder.note(row, fitting)
+            is_last = has_stopped(folder.history, config.patience)
+            advance(
+                config.epochs - len(folder.history) + 1 if is_last else 1,
+                note=f"bound {row['bound/held_back']:.1f} nats held back",
+            )
+
+        before = folder.history
+        fitting, _ = fit(
+            dataset.levels, config, key=key, fitting=fitting, history=before, tell=tell
+        )
+    return fitting

@@ -1,0 +1,385 @@
+"""The masked model: its bound, the levels it draws and fills in, and its folder."""
+
+import itertools
+import json
+import math
+import signal
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dred
+from dred import checkpoint
+from dred.cli import main
+from dred.errors import CheckpointError, ConfigError, DatasetError
+from dred.generators import GENERATORS
+from dred.levels import make
+from dred.task import GeneratorInput
+from dred.tasks.gridworld.config import MaskedConfig
+from dred.tasks.gridworld.generators.fitting import held_back_levels
+from dred.tasks.gridworld.generators.masked.bound import bound_given, mean_bound, unknown_cells
+from dred.tasks.gridworld.generators.masked.cells import (
+    GOAL,
+    START,
+    UNKNOWN,
+    can_walk_on,
+    cells_of,
+    level_of,
+)
+from dred.tasks.gridworld.generators.masked.draw import (
+    chosen_part,
+    fill,
+    order_of,
+    rectangle,
+)
+from dred.tasks.gridworld.generators.masked.fit import has_stopped
+from dred.tasks.gridworld.generators.masked.fitted import FittedMasked, load
+from dred.tasks.gridworld.generators.masked.generator import (
+    Filler,
+    MaskedDrawConfig,
+    MaskedEditsConfig,
+    distance_to_nearest,
+)
+from dred.tasks.gridworld.generators.masked.model import MaskedModel, squares
+from dred.tasks.gridworld.generators.parts import all_connected
+from dred.tasks.gridworld.generators.quality import nearest_distances, pictures
+from dred.tasks.gridworld.levels.level import Level, faults
+from tests.patience import stopped_after
+
+KEY = jax.random.key(0)
+TINY = MaskedConfig(size=8, steps_between=(1, 2), epochs=5, batch_size=8, draw_steps=3)
+SET = {"size": 8, "steps_between": [1, 2], "epochs": 5, "batch_size": 8, "draw_steps": 3}
+DATASET = make("cave-escape-train", count=12, size=9)
+LEVELS = Level(*(jnp.asarray(part) for part in DATASET.levels))
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model whose opinions are strong and depend on all that is known, but make no sense."""
+    blank = MaskedModel(TINY, key=KEY)
+    return jax.tree.map(lambda part: part * 3.0, blank)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    return dred.fit(DATASET, out=tmp_path_factory.mktemp("masked") / "g", model="masked", set=SET)
+
+
+def is_proper(levels):
+    arrays = Level(*(np.asarray(part) for part in levels))
+    return not any(broken.any() for broken in faults(arrays).values())
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def by_all_orders(model, cells):
+    """The mean over all orders of the log-likelihood of a level drawn cell by cell."""
+    height, width = cells.shape
+    places = list(itertools.product(range(height), range(width)))
+    log_p = {}
+    for known in itertools.product((False, True), repeat=len(places)):
+        shown = [c if k else UNKNOWN for k, c in zip(known, cells.ravel(), strict=True)]
+        log_p[known] = np.asarray(model(jnp.array(shown).reshape(1, height, width))[0])
+    total = []
+    for order in itertools.permutations(range(len(places))):
+        known, likelihood = [False] * len(places), 0.0
+        for number in order:
+            likelihood += float(log_p[tuple(known)][places[number]][cells[places[number]]])
+            known[number] = True
+        total.append(likelihood)
+    return np.mean(total)
+
+
+CELLS = np.array([[START, 1], [GOAL, 3]])
+
+
+def test_the_bound_is_the_mean_over_all_orders(model):
+    """All sets of unknown cells, each size with the same weight."""
+    sets = [np.array(one) for one in itertools.product((False, True), repeat=4) if any(one)]
+    is_unknown = jnp.array(np.stack(sets).reshape(-1, 2, 2))
+    wide = jnp.broadcast_to(jnp.array(CELLS)[None], is_unknown.shape)
+    found = np.asarray(bound_given(model, wide, is_unknown))
+    weights = [1 / 4 / math.comb(4, int(one.sum())) for one in sets]
+    assert np.dot(weights, found) == pytest.approx(by_all_orders(model, CELLS), rel=1e-5)
+
+
+def test_estimates_of_the_bound_are_right_on_average_and_follow_their_key(model):
+    cells = jnp.array(CELLS)[None]
+    found = [
+        float(mean_bound(model, cells, samples=64, key=jax.random.key(seed))[0])
+        for seed in range(40)
+    ]
+    error = np.std(found) / math.sqrt(len(found))
+    assert abs(np.mean(found) - by_all_orders(model, CELLS)) < 4 * error
+    assert 0 < error < 0.05
+    again = mean_bound(model, cells, samples=64, key=jax.random.key(3))
+    assert float(again[0]) == found[3]
+
+
+def test_sets_of_unknown_cells_have_all_sizes_equally_often():
+    sizes = np.concatenate(
+        [np.asarray(unknown_cells((6, 2, 3), key=jax.random.key(s))).sum((1, 2)) for s in range(50)]
+    )
+    assert set(sizes) == set(range(1, 7))
+    assert np.bincount(sizes)[1:].tolist() == [50] * 6
+    cells = np.mean(
+        [np.asarray(unknown_cells((6, 2, 3), key=jax.random.key(s))) for s in range(200)], (0, 1)
+    )
+    np.testing.assert_allclose(cells, 3.5 / 6, atol=0.06)
+
+
+@given(st.integers(0, 2**31 - 1), st.booleans())
+@settings(max_examples=20)
+def test_drawn_levels_are_proper_in_one_part_and_follow_their_key(model, seed, connected):
+    def draw(seed):
+        blank = jnp.full((6, 7, 7), UNKNOWN)
+        return _fill(model, blank, connected, jax.random.key(seed))
+
+    levels = draw(seed)
+    assert is_proper(levels)
+    assert same(levels, draw(seed))
+    assert not same(levels, draw(seed + 1))
+    if connected:  # where there is nowhere to go, the places are apart
+        can_walk = np.asarray(can_walk_on(cells_of(levels))).sum((1, 2))
+        arrays = Level(*(np.asarray(part)[can_walk > 2] for part in levels))
+        assert all_connected(arrays)
+
+
+@jax.jit
+def _parted(model, cells, key):
+    return fill(model, cells, steps=3, connected=True, key=key)
+
+
+@jax.jit
+def _drawn(model, cells, key):
+    return fill(model, cells, steps=3, connected=False, key=key)
+
+
+def _fill(model, cells, connected, key):
+    return (_parted if connected else _drawn)(model, cells, key)
+
+
+@given(st.integers(0, 2**31 - 1))
+@settings(max_examples=20)
+def test_a_level_is_filled_in_where_it_is_unknown_alone(model, seed):
+    key = jax.random.key(seed)
+    cells = cells_of(LEVELS)
+    unknown = rectangle(cells.shape, 0.3, key=key)
+    levels = _fill(model, jnp.where(unknown, UNKNOWN, cells), False, key)
+    assert is_proper(levels)
+    is_kept = ~np.asarray(unknown)
+    np.testing.assert_array_equal(np.asarray(cells_of(levels))[is_kept], np.asarray(cells)[is_kept])
+    assert same(_fill(model, cells, True, key)[:3], LEVELS[:3])  # nothing is unknown
+
+
+@given(st.integers(0, 2**31 - 1))
+@settings(max_examples=20)
+def test_in_one_part_what_is_known_changes_only_where_it_cannot_be_reached(model, seed):
+    key = jax.random.key(seed)
+    cells = cells_of(LEVELS)
+    unknown = rectangle(cells.shape, 0.3, key=key)
+    made = _fill(model, jnp.where(unknown, UNKNOWN, cells), True, key)
+    assert is_proper(made) and all_connected(Level(*(np.asarray(part) for part in made)))
+    before, after = np.asarray(cells), np.asarray(cells_of(made))
+    changed = ~np.asarray(unknown) & (before != after)
+    was_walked_on = np.asarray(can_walk_on(cells))
+    assert was_walked_on[changed].all()  # walls and lava stay
+
+
+def test_the_order_puts_neighbours_far_apart_and_known_cells_last():
+    cells = jnp.full((5, 8, 8), UNKNOWN).at[:, 0].set(0)
+    order = np.asarray(order_of(cells, key=KEY)).reshape(5, -1)
+    assert (np.sort(order, axis=1) == np.arange(64)).all()
+    for one in order:
+        assert set(np.argsort(one)[-8:]) == set(range(8))
+    whole = np.asarray(order_of(jnp.full((1, 8, 8), UNKNOWN), key=KEY))[0]
+    first = np.argwhere(whole < 4)
+    gaps = [abs(a - b).max() for a, b in itertools.combinations(first, 2)]
+    assert min(gaps) == 4  # those of a quarter of a quarter
+
+
+def test_a_rectangle_has_about_its_share_and_lies_anywhere():
+    inside = np.asarray(rectangle((400, 11, 13), 0.25, key=KEY))
+    assert 0.2 < inside.mean() < 0.3
+    assert inside.any(0).all()
+    for one in inside[:20]:
+        rows, columns = one.any(1), one.any(0)
+        assert np.array_equal(one, rows[:, None] & columns[None])
+        assert np.diff(np.flatnonzero(rows)).max(initial=1) == 1
+    assert np.asarray(rectangle((9, 3, 3), 1e-6, key=KEY)).sum((1, 2)).tolist() == [1] * 9
+
+
+def test_the_part_with_both_places_is_kept_or_else_the_largest():
+    part = jnp.array([[3, 3, 0, 7, 7, 7], [3, 3, 0, 7, 7, 7], [0, 0, 0, 0, 0, 0]])
+    found = chosen_part(part, jnp.array([0, 0, 0]), jnp.array([1, 3, 1]))
+    assert found.tolist()[:2] == [3, 7]
+
+
+def test_levels_become_cells_and_cells_levels_again():
+    cells = cells_of(LEVELS)
+    number = [np.asarray(cells).reshape(12, -1) == what for what in (GOAL, START)]
+    assert all((one.sum(1) == 1).all() for one in number)
+    again = level_of(cells, *(jnp.array(one.argmax(1)) for one in number))
+    assert same(again[:3], LEVELS[:3])
+
+
+def test_squares_hold_each_cell_once():
+    cells = jnp.arange(15).reshape(1, 3, 5)
+    found = np.asarray(squares(cells))[0]
+    assert found.shape == (2, 3, 4)
+    assert found[0, 0].tolist() == [0, 1, 5, 6]
+    assert found[1, 2].tolist() == [14, 7, 7, 7]  # outside
+
+
+def test_the_model_sees_no_unknown_cell_and_all_that_is_known(model):
+    cells = cells_of(LEVELS)[:1]
+    hidden = model(cells.at[0, 3, 3].set(UNKNOWN))
+    other = model(cells.at[0, 3, 3].set(UNKNOWN).at[0, 6, 6].set((cells[0, 6, 6] + 1) % 4))
+    assert float(abs(hidden - other)[0, 0, 0].max()) > 0  # from the opposite corner
+    np.testing.assert_allclose(jnp.exp(hidden).sum(-1), 1.0, rtol=1e-5)
+
+
+def test_the_farthest_of_several_candidates_is_taken(model):
+    filler = Filler(model, connected=True, steps=3)
+    given = GeneratorInput(LEVELS, jax.tree.map(lambda part: part[:5], LEVELS), filler)
+    propose = jax.jit(GENERATORS["masked"].propose, static_argnums=1)
+    many = GeneratorInput(
+        LEVELS,
+        jax.tree.map(lambda part: jnp.tile(part[:5], (3,) + (1,) * (part.ndim - 1)), LEVELS),
+        filler,
+    )
+    drawn = propose(many, MaskedDrawConfig(), KEY)
+    kept = propose(given, MaskedDrawConfig(candidates=3), KEY)
+    distance = np.asarray(distance_to_nearest(cells_of(drawn), cells_of(LEVELS)))
+    arrays = Level(*(np.asarray(part) for part in drawn))
+    np.testing.assert_array_equal(
+        distance, nearest_distances(pictures(arrays), pictures(DATASET.levels))
+    )
+    best = distance.reshape(5, 3).argmax(1) + 3 * np.arange(5)
+    assert same(kept, jax.tree.map(lambda part: part[best], drawn))
+
+
+def test_a_fitted_model_makes_levels_of_any_size_and_says_how_likely_they_are(fitted):
+    assert (fitted.kind, fitted.modes) == ("masked", ("new", "edit"))
+    assert fitted.connected
+    for mode in fitted.modes:
+        assert is_proper(fitted.sample(7, mode=mode, key=KEY))
+    larger = fitted.sample(3, key=KEY, shape=(10, 15))
+    assert larger.tiles.shape == (3, 10, 15)
+    assert is_proper(larger)
+    found = fitted.log_likelihood(larger, key=KEY, samples=4)
+    assert found.shape == (3,)
+    assert (found < 0).all()
+    with pytest.raises(DatasetError, match="makes levels of the size it was fitted to"):
+        fitted.sample(3, mode="edit", key=KEY, shape=(10, 15))
+    with pytest.raises(ConfigError, match="mode"):
+        fitted.sample(3, mode="prior", key=KEY)
+    assert "levels held back" in fitted.words()
+
+
+def test_a_fit_learns_and_keeps_the_weights_that_are_best_on_levels_held_back(fitted):
+    rows = [json.loads(line) for line in (fitted.path / "history.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows] == [1, 2, 3, 4, 5]
+    assert rows[-1]["bound/train"] > rows[0]["bound/train"]
+    kept = load(fitted.path)
+    assert jax.tree.all(jax.tree.map(np.array_equal, kept.model, fitted.model))
+    blank = FittedMasked(MaskedModel(TINY, key=KEY), TINY, DATASET)
+    chosen = held_back_levels(12, TINY.validation_fraction, key=jax.random.key(0))
+    others = Level(*(part[chosen] for part in DATASET.levels))
+    better, worse = (one.log_likelihood(others, key=KEY).mean() for one in (fitted, blank))
+    assert better > worse
+
+
+def test_a_fit_stops_when_it_no_longer_gets_better():
+    def rows(*bounds):
+        return [{"bound/held_back": bound} for bound in bounds]
+
+    assert not has_stopped(rows(-5, -4, -4.5, -4.1), 3)
+    assert has_stopped(rows(-5, -4, -4.5, -4.1, -4.2), 3)
+    assert not has_stopped(rows(-5, -4, -4.5, -4.1, -3.9), 3)
+
+
+def test_an_interrupted_fit_goes_on_to_the_same_weights(fitted, tmp_path, monkeypatch):
+    from dred.tasks.gridworld.generators.folder import FitFolder
+
+    monkeypatch.setattr("dred.tasks.gridworld.generators.folder.SAVE_EVERY", 2)
+    note = FitFolder.note
+
+    def stop(self, row, fitting):
+        note(self, row, fitting)
+        if int(fitting.epochs) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt, match="2 epochs are"):
+        patch.setattr(FitFolder, "note", stop)
+        dred.fit(DATASET, out=tmp_path / "cut", model="masked", set=SET)
+    assert not (tmp_path / "cut").exists()
+    again = dred.fit(DATASET, out=tmp_path / "cut", model="masked", set=SET)
+    assert jax.tree.all(jax.tree.map(np.array_equal, again.model, fitted.model))
+    history = (fitted.path / "history.jsonl").read_text()
+    assert (tmp_path / "cut" / "history.jsonl").read_text() == history
+    with pytest.raises(ConfigError, match="not a generator that was fitted to these levels"):
+        dred.fit(DATASET, out=tmp_path / "cut", model="masked", set={**SET, "epochs": 2})
+
+
+@pytest.mark.long
+def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
+    DATASET.save(tmp_path / "train.npz")
+    words = ["fit", "--levels", f"{tmp_path}/train.npz", "--model", "masked", "--epochs", "30"]
+    main([*words, "--out", str(tmp_path / "whole")])
+    stopped_after(
+        "killed.partial/state.npz", signal.SIGKILL, [*words, "--out", tmp_path / "killed"]
+    )
+    assert (tmp_path / "killed.partial").exists()
+    main([*words, "--out", str(tmp_path / "killed")])
+    one, other = (checkpoint.read(tmp_path / name / "best.npz") for name in ("whole", "killed"))
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_wrong_folders_and_settings_are_refused_in_a_paragraph(fitted, tmp_path):
+    load_for = GENERATORS["masked"].load
+    assert load_for(fitted.path, DATASET).steps == 3
+    with pytest.raises(DatasetError, match="was fitted to other levels"):
+        load_for(fitted.path, make("cave-escape-train", count=11, size=9))
+    with pytest.raises(DatasetError, match="Fit a generator to the levels to train on"):
+        load_for(fitted.path, make("cave-escape-train", count=12, size=11))
+    with pytest.raises(ConfigError, match="is a generator of another kind"):
+        GENERATORS["vae"].load(fitted.path, DATASET)
+    with pytest.raises(ConfigError, match=r"has no generator\.json"):
+        dred.generators.load(tmp_path)
+    odd = tmp_path / "odd"
+    odd.mkdir()
+    (odd / "generator.json").write_text('{"kind": "mask"}')
+    with pytest.raises(CheckpointError, match=r"'mask'.*known are"):
+        dred.generators.load(odd)
+    for settings_of, change, said in (
+        (MaskedConfig, {"steps_between": ()}, "must name 1 to 64 layers"),
+        (MaskedConfig, {"size": 2**40}, "size"),
+        (MaskedConfig, {"average": 1.0}, "average"),
+        (MaskedConfig, {"validation_fraction": 0.0}, "between 0 and 1"),
+        (MaskedConfig, {"draw_steps": 0}, "draw_steps"),
+        (MaskedDrawConfig, {"candidates": 0}, "candidates"),
+        (MaskedDrawConfig, {"temperature": 0.0}, "temperature"),
+        (MaskedEditsConfig, {"share": 0.0}, "share"),
+        (MaskedEditsConfig, {"steps": -1}, "steps"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            replace(settings_of(), **change)
+    with pytest.raises(ConfigError, match="size"):
+        main(["generate", str(fitted.path), "--size", "3", "--out", f"{tmp_path}/x.npz", "--debug"])
+
+
+def test_levels_of_another_size_are_made_by_the_command(fitted, tmp_path, capsys):
+    words = ["generate", fitted.path, "--count", "3", "--size", "12", "--out", tmp_path / "x.npz"]
+    main([str(word) for word in words])
+    made = dred.levels.load(tmp_path / "x.npz")
+    assert made.shape == (10, 10)
+    assert set(made.structure) == {"masked-new"}
+    assert "3 levels" in capsys.readouterr().out
