@@ -82,6 +82,7 @@ METHODS = {
         replace(_DRED, name="vae-dred", mutation_generator="vae"),
         replace(_DRED, name="masked-dred", mutation_generator="masked"),
         replace(_DRED, name="edit-dred", mutation_generator="masked-edits"),
+        replace(_DRED, name="wfc-dred", mutation_generator="wfc"),
         replace(_DRED, name="resample-dred", mutation_generator="resample"),
         _VALUE,
         replace(_VALUE, name="mi", primary=_NLL),

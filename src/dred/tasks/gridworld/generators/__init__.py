@@ -11,6 +11,7 @@ from dred.tasks.gridworld.generators.masked.generator import MASKED_EDITS, MASKE
 from dred.tasks.gridworld.generators.random import EMPTY_ROOMS, RANDOM
 from dred.tasks.gridworld.generators.resample import RESAMPLE
 from dred.tasks.gridworld.generators.vae.generator import VAE
+from dred.tasks.gridworld.generators.wfc.generator import WFC
 
 GENERATORS: dict[str, Generator] = {
     "random": RANDOM,
@@ -19,6 +20,7 @@ GENERATORS: dict[str, Generator] = {
     "vae": VAE,
     "masked": MASKED_LEVELS,
     "masked-edits": MASKED_EDITS,
+    "wfc": WFC,
     "resample": RESAMPLE,
 }
 

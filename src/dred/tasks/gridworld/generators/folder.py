@@ -104,6 +104,19 @@ class FitFolder:
         command: Sequence[str],
     ) -> None:
         """Write the weights, and give the folder its name."""
+        checkpoint.write(self.path / "best.npz", fitting.best)
+        checkpoint.write(self.path / "last.npz", fitting.model)
+        self.write_rows("history", self.history)
+        self.complete(config, dataset, command=command)
+
+    def complete(
+        self,
+        config: Any,  # noqa: ANN401  (a record of settings)
+        dataset: LevelDataset,
+        *,
+        command: Sequence[str],
+    ) -> None:
+        """Say what was fitted, and give the folder its name."""
         facts: dict[str, Any] = {
             "format": 1,
             "kind": self.kind,
@@ -113,9 +126,6 @@ class FitFolder:
             "task": self.task,
             "command": list(command),
         }
-        checkpoint.write(self.path / "best.npz", fitting.best)
-        checkpoint.write(self.path / "last.npz", fitting.model)
-        self.write_rows("history", self.history)
         write_text(self.path / "generator.json", json.dumps(facts, indent=2, ensure_ascii=False))
         try:
             (self.path / "state.npz").unlink(missing_ok=True)

@@ -1,0 +1,65 @@
+"""Wave function collapse, fitted to a dataset's own windows, as a generator of new levels."""
+
+from pathlib import Path
+from typing import cast
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from dred.task import Generator, GeneratorInput, LevelSet, NoSettings
+from dred.tasks.gridworld.generators.folder import check_fitted_to, weights_digest
+from dred.tasks.gridworld.generators.wfc.fitted import (
+    PRESETS,
+    FittedWFC,
+    fit_generator,
+    load,
+    seed_of,
+)
+from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
+
+
+class OnHost(eqx.Module):
+    """A fitted model, as something that can be handed to compiled code."""
+
+    fitted: FittedWFC = eqx.field(static=True)
+
+
+def collapsed(given: GeneratorInput, settings: NoSettings, key: PRNGKeyArray) -> Level:
+    """Return a new level in place of every parent."""
+    del settings
+    model: OnHost = given.model
+    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), given.parents)
+    count, height, width = given.parents.tiles.shape
+    return jax.pure_callback(
+        lambda bits: model.fitted.collapse(seed_of(np.asarray(bits)), count, (height, width)),
+        shapes,
+        jax.random.bits(key, (2,), jnp.uint32),
+        vmap_method="sequential",
+    )
+
+
+def model_of(generator: Path, levels: LevelSet) -> OnHost:
+    """Return a fitted model; it must have been fitted to this very dataset."""
+    fitted, dataset = load(generator), cast(LevelDataset, levels)
+    check_fitted_to(generator, fitted.dataset, dataset)
+    fitted.collapse.try_out(dataset.shape)  # says now what would stop training
+    return OnHost(fitted)
+
+
+def digest(folder: Path) -> str:
+    """Return what the windows of a generator are known by."""
+    return weights_digest(folder, "windows")
+
+
+WFC = Generator(
+    collapsed,
+    load=model_of,
+    digest=digest,
+    open=load,
+    fit=fit_generator,
+    fit_presets=tuple(PRESETS),
+)
