@@ -19,7 +19,7 @@ from dred.task import RunContext
 from dred.tasks.procgen.convolution import convolve_plainly, pool_plainly
 from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
 from dred.tasks.procgen.presets import PROCGEN_BUDGETS
-from dred.tasks.procgen.resnet import Convolution, ResNet, new_resnet
+from dred.tasks.procgen.network import Convolution, ImageAgent, new_image_agent
 from dred.tasks.procgen.task import default_levels
 from dred.training.classify import classify
 from dred.training.on_host import rollout_in_simulator
@@ -33,7 +33,7 @@ PARTS = ("playing", "learning", "classifying")
 
 
 def features_plainly(
-    network: ResNet, image: UInt8[Array, "batch 64 64 3"]
+    network: ImageAgent, image: UInt8[Array, "batch 64 64 3"]
 ) -> Float[Array, "batch feature"]:
     """What the network makes of images, with gradients left to JAX."""
 
@@ -52,15 +52,15 @@ def features_plainly(
 
 
 def gradient_by(
-    features: Callable[[ResNet, Array], Array], piece: int
-) -> Callable[[ResNet, Array], ResNet]:
+    features: Callable[[ImageAgent, Array], Array], piece: int
+) -> Callable[[ImageAgent, Array], ImageAgent]:
     """The gradient of anything that needs all of the network's, so many images at once."""
 
-    def loss(network: ResNet, image: Array) -> Array:
+    def loss(network: ImageAgent, image: Array) -> Array:
         judged = network.heads(features(network, image))
         return (judged.logits**2).mean() + (judged.value**2).mean()
 
-    def gradient(network: ResNet, images: Array) -> ResNet:
+    def gradient(network: ImageAgent, images: Array) -> ImageAgent:
         every = jnp.arange(images.shape[0])
         return in_pieces(lambda some: jax.grad(loss)(network, images[some]), every, piece)
 
@@ -75,7 +75,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
     envs = ProcgenLevels(GAME, ENVS)
     envs.reset_to(np.arange(ENVS))
     actions = random.integers(NUM_ACTIONS, size=(STEPS, ENVS))
-    network = new_resnet(key=key)
+    network = new_image_agent(key=key)
     images = jnp.asarray(random.integers(256, size=(BATCH, 64, 64, 3)), jnp.uint8)
     noise, nobody = jnp.zeros((ENVS, NUM_ACTIONS)), jnp.zeros(ENVS, jnp.bool_)
 
@@ -84,7 +84,7 @@ def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], Non
             envs.step(row, lambda slots: slots)
 
     piece = PROCGEN_BUDGETS["paper"].ppo.cpu_microbatch_size
-    fast, plain = gradient_by(ResNet.features, piece), gradient_by(features_plainly, 0)
+    fast, plain = gradient_by(ImageAgent.features, piece), gradient_by(features_plainly, 0)
     calls: dict[str, Callable[[], Any]] = {
         "steps": steps,
         "policy": lambda: choose(network, None, images[:ENVS], nobody, noise),
