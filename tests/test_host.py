@@ -9,7 +9,8 @@ from dred.agents.encoders import new_flat_encoder
 from dred.agents.network import keys_for_agent, new_agent
 from dred.config import AgentConfig, ProbeConfig
 from dred.evaluation.gaps import examples_on_host
-from dred.host import HostEnvironment, Slots, new_ongoing, play_each, roll_out_on_host
+from dred.host import HostEnvironment, Slots, new_ongoing, play_each
+from dred.host_rollout import roll_out_on_host
 from dred.tasks.procgen.network import new_image_agent
 from tests.pretend import PretendEnvironment, PretendSlots
 
@@ -19,7 +20,7 @@ WORLD = {"level": np.arange(200, dtype=np.int32)}
 
 @pytest.fixture(scope="module")
 def network():
-    return new_image_agent(hidden_size=16, key=KEY)
+    return new_image_agent("patches", hidden_size=16, key=KEY)
 
 
 @pytest.fixture(scope="module")

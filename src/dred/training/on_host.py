@@ -13,8 +13,9 @@ from dred.agents.rollout import Rollout
 from dred.config import MethodConfig
 from dred.errors import ConfigError
 from dred.generation import NONE
-from dred.host import HostEnvironment, new_ongoing, roll_out_on_host, rows
-from dred.host import Played as Rolled
+from dred.host import HostEnvironment, new_ongoing, rows
+from dred.host_rollout import Played as Rolled
+from dred.host_rollout import roll_out_on_host
 from dred.replay.buffer import MUTATED, NEW
 from dred.replay.distribution import drawn_from, probabilities
 from dred.replay.scores import record

@@ -16,6 +16,7 @@ from dred.tasks.procgen.simulator import Difficulty, need_procgen
 from dred.tasks.procgen.states import FirstStates
 
 COLUMN = "level"  # of a table of levels: Procgen's own number
+FEW = 32  # slots, up to which the caller's own thread steps them
 
 
 class ProcgenSlots:
@@ -86,7 +87,13 @@ class ProcgenEnvironment:
         """Return so many slots; levels leave nothing to chance."""
         del seed
         states = first_states(self.game, self.difficulty)
-        envs = ProcgenLevels(self.game, num_envs, difficulty=self.difficulty, first_states=states)
+        envs = ProcgenLevels(
+            self.game,
+            num_envs,
+            difficulty=self.difficulty,
+            num_threads=0 if num_envs <= FEW else 2,
+            first_states=states,
+        )
         return ProcgenSlots(envs)
 
     def prepare(self, levels: Mapping[str, Any]) -> dict[str, Any]:
