@@ -10,7 +10,6 @@ from dred.config import AgentConfig
 from dred.errors import ConfigError
 from dred.tasks.procgen.convolution import convolve_plainly, pool_plainly
 from dred.tasks.procgen.network import (
-    ENCODERS,
     Block,
     Convolution,
     in_patches,

@@ -179,7 +179,7 @@ def test_a_table_by_game_as_it_is_read():
     assert "| maze | 9.50 ± 0.50 (paper 9.3 ± 0.1) |" in text
     assert "per cent | 190.0 ± 10.0 (paper 153.1 ± 2.1) |" in text
     others = analyse([replace(one, num_levels=50) for one in outcomes], **FEW)
-    assert "paper" not in to_markdown(per_game(others, MEASURES[0]))
+    assert "the paper, with 200 levels" in to_markdown(per_game(others, MEASURES[0]))
 
 
 def test_high_scores_and_low_gaps_are_bold():

@@ -14,8 +14,8 @@ from dred.errors import ConfigError, DatasetError, lookup
 from dred.level_table import LevelTable, TableFormat
 from dred.task import LevelSet, Suite, Task
 from dred.tasks.procgen.environment import COLUMN, ProcgenEnvironment
-from dred.tasks.procgen.presets import PROCGEN_BUDGETS
 from dred.tasks.procgen.network import ENCODERS, ImageAgent, new_image_agent
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS, PROCGEN_METHODS
 from dred.tasks.procgen.simulator import GAMES, Difficulty
 from dred.tasks.procgen.states import LAST_LEVEL
 
@@ -103,6 +103,7 @@ def procgen_task(name: str) -> Task:
         level_format=ProcgenFormat(),
         new_agent=new_procgen_agent,
         budgets=PROCGEN_BUDGETS,
+        methods=PROCGEN_METHODS,
         describe_size=describe_size,
         suites={"paper": Suite(("train", "test"), paper_suite)},
         default_levels=default_levels,
