@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dred.agents.choices import chosen, entropy_of, log_prob_of, noise_for
 from dred.agents.memory import forget
-from dred.agents.protocol import Agent
+from dred.agents.protocol import Agent, PolicyOutput
 from dred.devices import on_device
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
@@ -153,6 +153,11 @@ def choose(
     return Choice(memory, action, log_prob, entropy, output.value, features)
 
 
+@jax.jit  # so that its shapes are found out once, and not in each rollout
+def _output_of(agent: Agent, memory: Any, observation: Any) -> PolicyOutput:  # noqa: ANN401
+    return agent.step(memory, observation)[1]
+
+
 def noise_of_steps(
     agent: Agent,
     memory: Any,  # noqa: ANN401
@@ -161,7 +166,7 @@ def noise_of_steps(
     key: PRNGKeyArray,
 ) -> Float[np.ndarray, "time env action"]:
     """Return the random numbers by which actions are chosen."""
-    output = jax.eval_shape(agent.step, memory, now.observation)[1]
+    output = jax.eval_shape(_output_of, agent, memory, now.observation)
     return np.asarray(noise_for(output, lead=(length,), key=key))
 
 

@@ -81,8 +81,11 @@ def rollout_in_simulator(
         segment_length=setup.config.ppo.segment_length,
         key=key_play,
     )
-    found = score_and_record(state, played.rollout, played.features, chances, setup)
-    return replace(found, ongoing=played.ongoing)
+    seen = played.rollout.observation  # most of a rollout, which scores need not copy
+    unseen = replace(played.rollout, observation=())
+    found = score_and_record(state, unseen, played.features, chances, setup)
+    rollout = replace(found.rollout, observation=seen)
+    return replace(found, rollout=rollout, ongoing=played.ongoing)
 
 
 @jax.jit

@@ -66,7 +66,7 @@ PROCGEN_BUDGETS = {
         evaluate_levels=400,
         final_episodes=400,
         probe=ProbeConfig(length=512, stride=4, epochs=20, batch_size=512),
-        classifier=ClassifierConfig(num_envs=16, num_steps=32, standardise=True),
+        classifier=ClassifierConfig(num_envs=32, num_steps=16, standardise=True),
     ),
     "smoke": replace(
         _PAPER,
