@@ -104,6 +104,7 @@ def test_what_is_the_same_on_all_devices_is_taken_from_one():
         np.testing.assert_array_equal(found["weight"], [0, 1, 2])
 
 
+@pytest.mark.long
 def test_an_update_on_two_devices_is_that_on_one_but_for_rounding():
     found = []
     for devices in (1, 2):
