@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from dred.compute import num_cores
 from dred.host import Moment, NextLevels
 from dred.tasks.procgen.levels import NUM_ACTIONS, SAVED, ProcgenLevels
 from dred.tasks.procgen.levels import Moment as Shown
@@ -91,7 +92,7 @@ class ProcgenEnvironment:
             self.game,
             num_envs,
             difficulty=self.difficulty,
-            num_threads=0 if num_envs <= FEW else 2,
+            num_threads=0 if num_envs <= FEW or num_cores() == 1 else 2,
             first_states=states,
         )
         return ProcgenSlots(envs)
