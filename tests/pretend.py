@@ -13,8 +13,8 @@ from dred.host import Moment
 from dred.level_table import TableFormat
 from dred.presets import METHODS
 from dred.task import RunContext, Task
+from dred.tasks.procgen.network import new_image_agent
 from dred.tasks.procgen.presets import PROCGEN_BUDGETS
-from dred.tasks.procgen.resnet import new_resnet
 from dred.training.simulators import simulators_of
 from dred.training.state import new_setup, new_state
 
@@ -89,7 +89,9 @@ def pretend_task(kind=PretendSlots):
         name="pretend",
         environment=PretendEnvironment(kind),
         level_format=TableFormat("level"),
-        new_agent=lambda config, key: new_resnet(hidden_size=config.hidden_size, key=key),
+        new_agent=lambda config, key: new_image_agent(
+            "patches", hidden_size=config.hidden_size, key=key
+        ),
         budgets=PROCGEN_BUDGETS,
     )
 

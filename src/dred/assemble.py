@@ -45,7 +45,7 @@ def assemble(
     where: str = "--set",
 ) -> Assembled:
     """Put settings together: a preset's, a file's, `changes`, and `then`, which give a new name."""
-    first = train_config(method, preset, task.budgets)
+    first = train_config(method, preset, task.budgets, task.methods)
     config = first if file is None else from_file(first, file)
     config = replace(config, **(changes or {}))
     return Assembled(with_variant(config, then, where=where), preset, first)

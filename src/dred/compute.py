@@ -5,6 +5,13 @@ import os
 from pathlib import Path
 
 
+def num_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def use_devices(count: int = 0) -> int:
     """Let a CPU show itself as so many devices, 0 for one for each core; tells how many there are.
 
@@ -12,9 +19,8 @@ def use_devices(count: int = 0) -> int:
     """
     import jax
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with contextlib.suppress(RuntimeError):  # it has been used
-        jax.config.update("jax_num_cpu_devices", count or cores or 1)
+        jax.config.update("jax_num_cpu_devices", count or num_cores())
     return jax.device_count()
 
 

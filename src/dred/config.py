@@ -318,6 +318,9 @@ class ClassifierConfig:
     """Pieces of what they saw, from each of which it learns once."""
     learning_rate: float = 5e-4
     """Of its own Adam."""
+    standardise: bool = False
+    """Give it features with mean 0 and spread 1, by running means. As released, they are what they
+    are, and it may find a fraction of what a classifier fitted afterwards finds."""
 
     def __post_init__(self) -> None:
         need_one(self, "num_steps", "num_minibatches")
@@ -356,11 +359,16 @@ class TrainConfig:
     """Updates between evaluations, rounded up to whole chunks; 0 for none but the last."""
     evaluate_levels: int = 512
     """Levels of each set in such an evaluation, at most."""
+    final_episodes: int = 0
+    """Episodes of each set in the last evaluation, the levels taking turns; 0 for one in each."""
     probe_every: int = 250
     """Updates between measurements of what the agent knows about levels, rounded up to whole
     chunks; 0 for none but the last."""
     probe: ProbeConfig = field(default_factory=ProbeConfig)
     """How that is measured."""
+    measure_untrained: bool = False
+    """At the end, also measure what the agent got and knew before it had learned anything, to
+    compare with."""
     classifier: ClassifierConfig = field(default_factory=ClassifierConfig)
     """A level classifier that learns beside the agent, which the score level_nll needs."""
     average_window: int = 100
@@ -374,6 +382,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         need_one(self, "num_updates", "chunk", "checkpoint_every", "keep_checkpoints")
         need_one(self, "average_window")
+        if self.final_episodes < 0:
+            raise ConfigError(f"final_episodes (={self.final_episodes}) must be 0 or more.")
         if self.devices < 0 or not self.ppo.can_spread(self.devices or 1):
             raise ConfigError(
                 f"devices (={self.devices}) must divide the agents (={self.ppo.num_envs}) and the "

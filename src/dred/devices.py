@@ -7,7 +7,7 @@ several.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -17,6 +17,7 @@ from dred.errors import ConfigError
 if TYPE_CHECKING:
     from dred.config import PPOConfig
 
+AnyTree = TypeVar("AnyTree")
 AGENTS = "agents"
 SHARED, BY_AGENT, BY_TIME_AND_AGENT = (
     PartitionSpec(),
@@ -72,6 +73,19 @@ def placed(tree: Any, mesh: Mesh | None) -> Any:  # noqa: ANN401  (any pytree)
     """
     where = jax.devices()[0] if mesh is None else NamedSharding(mesh, SHARED)
     return jax.device_put(tree, where)
+
+
+def on_device(tree: AnyTree, place: int) -> AnyTree:
+    """What is the same on every device, as it is on one of them, by its place.
+
+    Else a program would compute the same on all of them.
+    """
+
+    def here(leaf: Any) -> Any:  # noqa: ANN401  (an array, or anything else)
+        is_on_several = isinstance(leaf, jax.Array) and len(leaf.sharding.device_set) > 1
+        return leaf.addressable_shards[place].data if is_on_several else leaf
+
+    return jax.tree.map(here, tree)
 
 
 def most_devices(ppo: "PPOConfig", available: int) -> int:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dred.agents.choices import chosen, entropy_of, log_prob_of, noise_for
 from dred.agents.memory import forget
-from dred.agents.protocol import Agent
-from dred.agents.rollout import Rollout
+from dred.agents.protocol import Agent, PolicyOutput
+from dred.devices import on_device
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
 NextLevels = Callable[[NDArray[np.intp]], Levels]
@@ -153,93 +153,12 @@ def choose(
     return Choice(memory, action, log_prob, entropy, output.value, features)
 
 
-class Played(NamedTuple):
-    """A rollout, what the agents made of each observation, and what goes on."""
-
-    rollout: Rollout[Any]
-    features: Float[Array, "time env feature"]
-    ongoing: Ongoing
+@jax.jit  # so that its shapes are found out once, and not in each rollout
+def _output_of(agent: Agent, memory: Any, observation: Any) -> PolicyOutput:  # noqa: ANN401
+    return agent.step(memory, observation)[1]
 
 
-def roll_out_on_host(
-    agent: Agent,
-    slots: Slots,
-    world: Levels,
-    ongoing: Ongoing,
-    next_levels: Int[np.ndarray, "time env"],
-    *,
-    segment_length: int = 0,
-    keep_observations: bool = True,
-    key: PRNGKeyArray,
-) -> Played:
-    """Go on from where the slots are, as many steps as there are rows of `next_levels`.
-
-    Where an episode ends at step t, the level of the world at the place in row t is begun.
-    Observations are most of a rollout's memory: without them it cannot be learned from. Time-outs
-    of which a simulator does not show the last state count as ends.
-    """
-    length = next_levels.shape[0]
-    levels = jax.tree.map(np.asarray, world)
-    now, memory = slots.observe(), ongoing.memory
-    level = np.array(ongoing.level)
-    kept: list[tuple[Any, ...]] = []
-    choices: list[Choice] = []
-    memories: list[Any] = []
-    noise = np.zeros((1, 1, 1), np.float32)
-    for t in range(length):
-        if t == 0:
-            noise = _noise(agent, memory, now, length, key)
-        if t % (segment_length or length) == 0:
-            memories.append(memory)
-        begins, before = now.ended, level.copy()
-        choice = choose(agent, memory, now.observation, begins, noise[t])
-        seen = now.observation if keep_observations else ()
-        drawn = next_levels[t]
-        now = slots.step(
-            np.asarray(choice.action), lambda ended, drawn=drawn: rows(levels, drawn[ended])
-        )
-        level = np.where(now.ended, drawn, level)
-        memory = choice.memory
-        end_value = value_of_ends(agent, memory, now, noise[t])
-        kept.append((seen, begins, before, now.reward, now.terminated, now.truncated, end_value))
-        choices.append(choice._replace(memory=()))
-    last = choose(agent, memory, now.observation, now.ended, noise[0]).value
-    observation, begins, levels_played, reward, terminated, truncated, end_value = _stacked(kept)
-    _, action, log_probs, entropies, value, features = _stacked(choices)
-    rollout = Rollout(
-        observation=observation,
-        begins=begins,
-        level=levels_played,
-        action=action,
-        log_prob=log_probs,
-        entropy=entropies,
-        reward=reward,
-        terminated=terminated,
-        truncated=truncated,
-        value=jnp.concatenate([value, last[None]]),
-        end_value=end_value,
-        memory=jax.tree.map(lambda *leaves: jnp.stack(leaves), *memories),
-    )
-    returned = left_over(ongoing.returned, reward, rollout.ended)
-    return Played(rollout, features, Ongoing(jnp.asarray(level), memory, returned))
-
-
-def value_of_ends(
-    agent: Agent,
-    memory: Any,  # noqa: ANN401  (after the last step)
-    now: Moment,
-    noise: Float[np.ndarray, "env action"],
-) -> Float[np.ndarray, " env"]:
-    """Return what the critic expects of states in which episodes ran out of time; 0 elsewhere."""
-    ran_out = now.truncated & ~now.terminated
-    if now.last is None or not ran_out.any():
-        return np.zeros(ran_out.shape, np.float32)
-    goes_on = np.zeros(ran_out.shape, np.bool_)
-    value = choose(agent, memory, now.last, goes_on, noise).value
-    return np.where(ran_out, np.asarray(value), np.float32(0.0))
-
-
-def _noise(
+def noise_of_steps(
     agent: Agent,
     memory: Any,  # noqa: ANN401
     now: Moment,
@@ -247,20 +166,8 @@ def _noise(
     key: PRNGKeyArray,
 ) -> Float[np.ndarray, "time env action"]:
     """Return the random numbers by which actions are chosen."""
-    output = jax.eval_shape(agent.step, memory, now.observation)[1]
+    output = jax.eval_shape(_output_of, agent, memory, now.observation)
     return np.asarray(noise_for(output, lead=(length,), key=key))
-
-
-def _stacked(steps: Sequence[Any]) -> Any:  # noqa: ANN401  (a pytree, leaves [time, …])
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *steps)
-
-
-def left_over(so_far: Float[Array, " env"], reward: Array, ended: Array) -> Float[Array, " env"]:
-    """Return what the episodes that go on after a rollout have got."""
-    total = np.array(so_far, np.float32)
-    for reward_t, ended_t in zip(np.asarray(reward), np.asarray(ended), strict=True):
-        total = np.where(ended_t, np.float32(0.0), total + reward_t)
-    return jnp.asarray(total)
 
 
 def seed_from(key: PRNGKeyArray) -> int:
@@ -289,7 +196,7 @@ def play_each(
 
     `advance` is told of episodes that ended.
     """
-    count = len(levels)
+    count, agent = len(levels), on_device(agent, 0)
     slots = environment.open(min(SIDE_BY_SIDE, count), seed=seed_from(key))
     episode = np.arange(slots.num_envs)  # that each slot plays; those from `count` on do not count
     found = HostEpisodes(np.zeros(count), np.zeros(count, np.int64))
@@ -307,7 +214,9 @@ def play_each(
     while (episode < count).any():
         if step % NOISE_STEPS == 0:
             key_now = jax.random.fold_in(key, step)
-            noise = _noise(agent, memory, now, NOISE_STEPS, key_now) * (0.0 if greedy else 1.0)
+            noise = noise_of_steps(agent, memory, now, NOISE_STEPS, key_now) * (
+                0.0 if greedy else 1.0
+            )
         choice = choose(agent, memory, now.observation, begins, noise[step % NOISE_STEPS])
         playing = episode.copy()
         now = slots.step(np.asarray(choice.action), next_levels)

@@ -107,6 +107,9 @@ _UNIFORM = METHODS["uniform"]
 
 SMOKE_CAPACITY = 48
 
+PresetMethods = Mapping[str, Mapping[str, MethodConfig]]  # by preset and name
+NO_METHODS: PresetMethods = {}
+
 BUDGETS = {
     "paper": TrainConfig(_UNIFORM),
     "laptop": TrainConfig(
@@ -146,11 +149,19 @@ BUDGETS = {
 
 
 def train_config(
-    method: str | MethodConfig, budget: str, budgets: Mapping[str, TrainConfig] = BUDGETS
+    method: str | MethodConfig,
+    budget: str,
+    budgets: Mapping[str, TrainConfig] = BUDGETS,
+    methods: PresetMethods = NO_METHODS,
 ) -> TrainConfig:
-    """Return the settings of a method with a budget, of a task's or of the usual ones."""
+    """Return the settings of a method with a budget, of a task's or of the usual ones.
+
+    `methods` are those that a task's presets have in other ways; a user's own stay as they are.
+    """
     base = lookup(budgets, budget, what="preset")
     chosen = lookup(METHODS, method, what="method") if isinstance(method, str) else method
+    if METHODS.get(chosen.name) == chosen:
+        chosen = methods.get(budget, {}).get(chosen.name, chosen)
     if budget == "smoke" and chosen.initial_buffer == "empty":
         chosen = replace(chosen, capacity=SMOKE_CAPACITY)
     return replace(base, method=chosen)

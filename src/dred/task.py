@@ -19,7 +19,7 @@ from dred.agents.protocol import Agent
 from dred.config import AgentConfig, TrainConfig
 from dred.environment import Environment
 from dred.host import HostEnvironment, Slots
-from dred.presets import BUDGETS
+from dred.presets import BUDGETS, NO_METHODS, PresetMethods
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
 
@@ -208,6 +208,8 @@ class Task:
     """Return an agent that has learned nothing."""
     budgets: Mapping[str, TrainConfig] = field(default_factory=lambda: BUDGETS)
     """Presets: how much to train, with which agent."""
+    methods: PresetMethods = field(default_factory=lambda: NO_METHODS)
+    """Methods as presets run them, by preset and name, where that is not as usual."""
     max_return: float = 1.0
     """The largest return of an episode."""
     return_meaning: str = ""

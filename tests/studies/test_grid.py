@@ -195,3 +195,62 @@ def test_words_of_a_command_are_the_changes_of_a_study():
     for words, message in ((["ppo.epochs"], "NAME=VALUE"), (["a=1", "a=2"], "twice")):
         with pytest.raises(ConfigError, match=message):
             from_words(words)
+
+
+ALSO = """
+tasks = ["procgen/coinrun", "procgen/miner"]
+methods = ["uniform", "mi"]
+seeds = [0, 1]
+preset = "smoke"
+levels = "0-9"
+
+[[also]]
+tasks = ["procgen/miner"]
+methods = ["uniform"]
+level_sets = ["0-19", "0-39"]
+"""
+
+
+def test_a_study_may_have_more_runs_beside_its_product(tmp_path):
+    (tmp_path / "more.toml").write_text(ALSO)
+    jobs = runs_of(read_study(tmp_path / "more.toml"))
+    assert [job.name for job in jobs] == [
+        f"{name}-seed-{seed}"
+        for seed in (0, 1)
+        for name in (
+            *("coinrun-uniform", "coinrun-mi", "miner-uniform", "miner-mi"),
+            *("miner-uniform-0-19", "miner-uniform-0-39"),
+        )
+    ]
+    words = [job.commands()[0] for job in jobs[:6]]
+    assert [one[one.index("--levels") + 1] for one in words] == [*["0-9"] * 4, "0-19", "0-39"]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ('methods = ["plr"]', "method in more.toml, also"),
+        ("seeds = [7]", "seed in more.toml, also"),
+        ('tasks = ["procgen/coinrun"]', "names runs that are there"),
+        ("", "names nothing"),
+        ("colour = 3", "there is no setting 'colour'"),
+    ],
+)
+def test_more_runs_that_make_no_sense_are_refused(table, says, tmp_path):
+    text = ALSO[: ALSO.index("[[also]]")]
+    (tmp_path / "more.toml").write_text(f"{text}[[also]]\n{table}\n")
+    with pytest.raises(ConfigError, match=says):
+        read_study(tmp_path / "more.toml")
+
+
+def test_the_laptop_study_of_procgen_is_section_3_and_more_levels_in_one_game():
+    jobs = runs_of(read_study(SHIPPED / "procgen-laptop.toml"))
+    usual = [job for job in jobs if not job.levels]
+    assert len(usual) == 4 * 5 * 3 and len({job.task for job in usual}) == 4
+    assert {job.seed for job in jobs[: len(jobs) // 3]} == {0}
+    assert {job.levels for job in jobs} == {"", "0-49", "0-199"}
+    assert len({job.task for job in jobs if job.levels}) == 1
+    temperatures = {
+        job.method: job.config.method.primary.temperature for job in usual if job.seed == 0
+    }
+    assert temperatures["value-l1"] == temperatures["mi"] == 0.7  # the preset's, not the paper's

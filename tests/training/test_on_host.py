@@ -14,10 +14,10 @@ from dred.agents.rewards import new_scale, scaled
 from dred.config import ClassifierConfig
 from dred.errors import ConfigError
 from dred.host import Moment
-from dred.presets import METHODS
+from dred.presets import METHODS, train_config
 from dred.replay.buffer import rescore
 from dred.replay.distribution import probabilities
-from dred.tasks.procgen.presets import PROCGEN_BUDGETS
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS, PROCGEN_METHODS
 from dred.training.classify import Seen, classify, learn_to_guess
 from dred.training.on_host import draw_slots, phases_for, rollout_in_simulator
 from dred.training.phases import eta_of
@@ -263,6 +263,22 @@ def test_the_settings_are_those_of_the_papers_runs():
         assert method.staleness == (0.0 if name == "uniform" else 0.1)
         if name != "uniform":
             assert (method.primary.transform, method.primary.temperature) == ("rank", 0.1)
+
+
+def test_the_laptop_preset_is_less_sharp_unless_a_method_is_the_users_own():
+    def temperatures(method):
+        found = train_config(method, "laptop", PROCGEN_BUDGETS, PROCGEN_METHODS).method
+        return found.primary.temperature, found.secondary and found.secondary.temperature
+
+    assert temperatures("value-l1") == (0.7, None)
+    assert temperatures("value-l1+mi") == (0.7, 0.7)
+    assert temperatures("value-l1+uniform")[0] == 0.7
+    assert temperatures(METHODS["mi"]) == (0.7, None)  # as a study names it
+    assert temperatures(replace(METHODS["mi"], staleness=0.2)) == (0.1, None)
+    assert train_config("mi", "paper", PROCGEN_BUDGETS, PROCGEN_METHODS).method == METHODS["mi"]
+    rank = np.arange(1.0, 101.0)
+    chances = 0.9 * rank ** (-1 / 0.7) / (rank ** (-1 / 0.7)).sum() + 0.1 / 100
+    assert np.exp(-(chances * np.log(chances)).sum()) == pytest.approx(20, abs=0.5)
 
 
 @pytest.mark.parametrize("method", ["vae-dred", "dr"])

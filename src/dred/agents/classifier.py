@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.encoders import Linear
+from dred.agents.encoders import Linear, widened
 from dred.agents.initialise import orthogonal
 from dred.agents.optimise import moved
 from dred.agents.probe import Examples, Information
@@ -24,11 +24,48 @@ from dred.config import ClassifierConfig
 LONGEST_GRADIENT = 0.5
 
 
+FASTEST, SLOWEST = 1.0, 0.01  # rates at which running means follow: at first, and in the end
+LARGEST = 10.0  # of a standardised feature
+
+
+class FeatureScale(eqx.Module):
+    """Running means of features and of their squared distances from them."""
+
+    mean: Float[Array, " feature"]
+    variance: Float[Array, " feature"]
+    count: Float[Array, ""]  # of batches seen
+
+    def __call__(self, features: Float[Array, "*batch feature"]) -> Float[Array, "*batch feature"]:
+        """Return features with mean 0 and spread 1, as far as is known."""
+        mean, spread = self.mean, jnp.sqrt(self.variance + 1e-6)
+        apart = features - widened(mean, features)
+        return jnp.clip(apart / widened(spread, features), -LARGEST, LARGEST)
+
+    def after(self, features: Float[Array, "example feature"]) -> "FeatureScale":
+        """Return what is known after some more."""
+        rate = jnp.maximum(FASTEST / (self.count + 1.0), SLOWEST)
+        mean = self.mean + rate * (features.mean(0) - self.mean)
+        squares = ((features - mean[None]) ** 2).mean(0)
+        variance = self.variance + rate * (squares - self.variance)
+        return FeatureScale(mean, variance, self.count + 1.0)
+
+
 class Classifier(eqx.Module):
     """A linear layer from features to levels, and the state of its optimiser."""
 
     layer: Linear
     optimiser: optax.OptState
+    scale: FeatureScale | None = None  # if features are standardised
+
+    def guess(self, examples: Examples) -> "Guesses":
+        """Guess the levels, and see."""
+        return guess(self.layer, self.standardised(examples))
+
+    def standardised(self, examples: Examples) -> Examples:
+        """Return examples as the layer takes them."""
+        if self.scale is None:
+            return examples
+        return examples._replace(features=self.scale(jax.lax.stop_gradient(examples.features)))
 
 
 class Guesses(NamedTuple):
@@ -51,7 +88,9 @@ def new_classifier(
     """Return one that has learned nothing."""
     weight = orthogonal(num_levels, num_features, gain=0.01, key=key).T
     layer = Linear(weight, jnp.zeros(num_levels))
-    return Classifier(layer, make_optimiser(config).init(cast(optax.Params, layer)))
+    nothing, one = jnp.zeros(num_features), jnp.ones(num_features)
+    scale = FeatureScale(nothing, one, jnp.zeros(())) if config.standardise else None
+    return Classifier(layer, make_optimiser(config).init(cast(optax.Params, layer)), scale)
 
 
 def guess(layer: Linear, examples: Examples) -> Guesses:
@@ -97,7 +136,11 @@ def guess_and_learn(
     [fidelity 82] As released, a piece is guessed after the pieces before it, which come from the
     same episodes, have been learned from.
     """
-    before = guess(classifier.layer, examples)
+    if classifier.scale is not None:
+        scale = classifier.scale.after(jax.lax.stop_gradient(examples.features))
+        classifier = eqx.tree_at(lambda c: c.scale, classifier, scale)
+    before = classifier.guess(examples)
+    examples = classifier.standardised(examples)
     optimiser = make_optimiser(config)
     order = jax.random.permutation(key, examples.level.shape[0])
 
@@ -106,7 +149,7 @@ def guess_and_learn(
 
     def step(now: Classifier, chosen: Int[Array, " some"]) -> tuple[Classifier, None]:
         gradient = jax.grad(loss)(now.layer, jax.tree.map(lambda leaf: leaf[chosen], examples))
-        return Classifier(*moved(optimiser, now.optimiser, now.layer, gradient)), None
+        return Classifier(*moved(optimiser, now.optimiser, now.layer, gradient), now.scale), None
 
     pieces = order.reshape(config.num_minibatches, -1)
     after, _ = jax.lax.scan(step, classifier, pieces)

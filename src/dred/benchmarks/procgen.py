@@ -1,6 +1,7 @@
-"""Procgen: steps of the simulator, images through the network, and where an update's time goes."""
+"""Procgen: updates of the laptop preset with each network, by part, and what bounds them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,31 +10,36 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt8
 
+from dred import progress
 from dred.agents.ppo import in_pieces, learn
 from dred.benchmarks.clock import medians
 from dred.benchmarks.show import print_table
-from dred.host import choose, rows
+from dred.compute import use_devices
+from dred.config import TrainConfig
+from dred.devices import most_devices, placed
+from dred.host import rows
 from dred.presets import train_config
 from dred.registry import find_task
 from dred.task import RunContext
 from dred.tasks.procgen.convolution import convolve_plainly, pool_plainly
 from dred.tasks.procgen.levels import NUM_ACTIONS, ProcgenLevels
-from dred.tasks.procgen.presets import PROCGEN_BUDGETS
-from dred.tasks.procgen.resnet import Convolution, ResNet, new_resnet
-from dred.tasks.procgen.task import default_levels
+from dred.tasks.procgen.network import ENCODERS, Convolution, ImageAgent, new_image_agent
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS, PROCGEN_METHODS
 from dred.training.classify import classify
 from dred.training.on_host import rollout_in_simulator
 from dred.training.simulators import simulators_of
-from dred.training.state import new_setup, new_state
+from dred.training.state import key_of_update, new_setup, new_state
+from dred.training.update import update
 
-GAME = "bigfish"
+GAME, METHOD, LEVELS = "coinrun", "uniform", "0-99"
 ENVS, STEPS = 64, 64  # of the simulator, for its rate
-BATCH = 512  # images in a minibatch
-PARTS = ("playing", "learning", "classifying")
+BATCH = 512  # images in a minibatch, for the comparison with JAX's own gradients
+PIECES = {"impala": 16, "impala-small": 16, "patches": 0}  # images at once, as is fastest; 0: all
+PARTS = ("playing", "learning", "watching")
 
 
 def features_plainly(
-    network: ResNet, image: UInt8[Array, "batch 64 64 3"]
+    network: ImageAgent, image: UInt8[Array, "batch 64 64 3"]
 ) -> Float[Array, "batch feature"]:
     """What the network makes of images, with gradients left to JAX."""
 
@@ -52,15 +58,15 @@ def features_plainly(
 
 
 def gradient_by(
-    features: Callable[[ResNet, Array], Array], piece: int
-) -> Callable[[ResNet, Array], ResNet]:
+    features: Callable[[ImageAgent, Array], Array], piece: int
+) -> Callable[[ImageAgent, Array], ImageAgent]:
     """The gradient of anything that needs all of the network's, so many images at once."""
 
-    def loss(network: ResNet, image: Array) -> Array:
+    def loss(network: ImageAgent, image: Array) -> Array:
         judged = network.heads(features(network, image))
         return (judged.logits**2).mean() + (judged.value**2).mean()
 
-    def gradient(network: ResNet, images: Array) -> ResNet:
+    def gradient(network: ImageAgent, images: Array) -> ImageAgent:
         every = jnp.arange(images.shape[0])
         return in_pieces(lambda some: jax.grad(loss)(network, images[some]), every, piece)
 
@@ -69,95 +75,131 @@ def gradient_by(
 
 def run(*, repeats: int, seed: int) -> tuple[dict[str, object], Callable[[], None]]:
     """Measure; the result for JSON, and a function that prints it as a table."""
+    use_devices()
+    calls = {**calls_alone(seed), **calls_of_updates(seed)}
     repeats = max(3, repeats)
-    key = jax.random.key(seed)
+    with progress.bar("compiling and measuring", 1 + repeats, unit="rounds") as advance:
+        seconds = medians(calls, repeats, after_each=lambda: advance(1))
+        advance(1)
+    result: dict[str, object] = {
+        "benchmark": "procgen",
+        "game": GAME,
+        "devices": devices_of(config_with(next(iter(ENCODERS)))),
+        "steps_per_second": ENVS * STEPS / seconds["simulator"],
+        "learning_images_per_second": BATCH / seconds["impala"],
+        "plain_images_per_second": BATCH / seconds["impala, plain"],
+        "speedup": seconds["impala, plain"] / seconds["impala"],
+        "networks": [row_of(name, seconds) for name in ENCODERS],
+    }
+    return result, partial(show, result)
+
+
+def calls_alone(seed: int) -> dict[str, Callable[[], Any]]:
+    """The simulator alone, and the paper's network beside what JAX makes of it."""
     random = np.random.default_rng(seed)
     envs = ProcgenLevels(GAME, ENVS)
     envs.reset_to(np.arange(ENVS))
     actions = random.integers(NUM_ACTIONS, size=(STEPS, ENVS))
-    network = new_resnet(key=key)
+    network = new_image_agent(key=jax.random.key(seed))
     images = jnp.asarray(random.integers(256, size=(BATCH, 64, 64, 3)), jnp.uint8)
-    noise, nobody = jnp.zeros((ENVS, NUM_ACTIONS)), jnp.zeros(ENVS, jnp.bool_)
+    fast, plain = (
+        gradient_by(ImageAgent.features, PIECES["impala"]),
+        gradient_by(features_plainly, 0),
+    )
 
     def steps() -> None:
         for row in actions:
             envs.step(row, lambda slots: slots)
 
-    piece = PROCGEN_BUDGETS["paper"].ppo.cpu_microbatch_size
-    fast, plain = gradient_by(ResNet.features, piece), gradient_by(features_plainly, 0)
-    calls: dict[str, Callable[[], Any]] = {
-        "steps": steps,
-        "policy": lambda: choose(network, None, images[:ENVS], nobody, noise),
-        "learning": lambda: fast(network, images),
-        "plain": lambda: plain(network, images),
+    return {
+        "simulator": steps,
+        "impala": lambda: fast(network, images),
+        "impala, plain": lambda: plain(network, images),
     }
-    seconds = medians(calls, repeats)
-    result: dict[str, object] = {
-        "benchmark": "procgen",
-        "steps_per_second": ENVS * STEPS / seconds["steps"],
-        "policy_images_per_second": ENVS / seconds["policy"],
-        "learning_images_per_second": BATCH / seconds["learning"],
-        "plain_images_per_second": BATCH / seconds["plain"],
-        "speedup": seconds["plain"] / seconds["learning"],
-        **parts_of_an_update(key, repeats=repeats),
-    }
-    return result, partial(show, result)
 
 
-def parts_of_an_update(key: Array, *, repeats: int) -> dict[str, object]:
-    """Seconds of each part of an update of the laptop preset, and its share."""
-    task = find_task(f"procgen/{GAME}")
-    config = train_config("value-l1+mi", "laptop", task.budgets)
+def config_with(encoder: str) -> TrainConfig:
+    """The laptop preset with a network, on all devices."""
+    config = train_config(METHOD, "laptop", PROCGEN_BUDGETS, PROCGEN_METHODS)
+    agent = replace(config.agent, encoder=encoder)
+    ppo = replace(config.ppo, cpu_microbatch_size=PIECES[encoder])
+    return replace(config, agent=agent, ppo=ppo, devices=devices_of(config))
+
+
+def devices_of(config: TrainConfig) -> int:
+    """Return over how many devices agents are spread here."""
+    return most_devices(config.ppo, jax.device_count())
+
+
+def calls_of_updates(seed: int) -> dict[str, Callable[[], Any]]:
+    """Whole updates with each network, which go on from each other, and their parts."""
+    calls: dict[str, Callable[[], Any]] = {}
+    for encoder in ENCODERS:
+        calls |= {f"{encoder} {part}": call for part, call in parts_of_an_update(encoder, seed)}
+    return calls
+
+
+def parts_of_an_update(encoder: str, seed: int) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield what plays, learns and watches, and what does all of it."""
+    task, key = find_task(f"procgen/{GAME}"), jax.random.key(seed)
+    config = config_with(encoder)
     setup = new_setup(config, task)
-    levels = default_levels()["train"].levels
-    state = new_state(setup, jax.tree.map(jnp.asarray, levels), key=key)
-    simulators = simulators_of(setup, (0,)) or {}
+    levels = task.level_format.load(LEVELS).levels
+    state = placed(new_state(setup, jax.tree.map(jnp.asarray, levels), key=key), setup.mesh)
+    simulators = simulators_of(setup, (seed,)) or {}
     for slots in simulators.values():
         slots.reset_to(rows(levels, np.arange(slots.num_envs)))
     context = RunContext(levels, simulators=simulators)
     played = rollout_in_simulator(state, context=context, setup=setup, key=key)
-    calls: dict[str, Callable[[], Any]] = {
-        "playing": lambda: rollout_in_simulator(state, context=context, setup=setup, key=key),
-        "learning": lambda: learn(
+    now = [state]
+
+    def whole_update() -> Any:  # noqa: ANN401  (a state)
+        key_now = key_of_update(key, now[0].num_updates)
+        now[0], _ = update(now[0], context=context, setup=setup, key=key_now)
+        return now[0]
+
+    yield "playing", lambda: rollout_in_simulator(state, context=context, setup=setup, key=key)
+    yield (
+        "learning",
+        lambda: learn(
             state.learner,
             played.rollout,
             played.advantage,
             config.ppo,
             setup.optimiser,
+            mesh=setup.mesh,
             key=key,
         ),
-        "classifying": lambda: classify(state, context=context, setup=setup, key=key),
-    }
-    seconds = medians(calls, repeats)
-    total = sum(seconds.values())
+    )
+    yield "watching", lambda: classify(state, context=context, setup=setup, key=key)
+    yield "in all", whole_update
+
+
+def row_of(encoder: str, seconds: dict[str, float]) -> dict[str, object]:
+    """Steps a second with a network: in all, and if there were only one part."""
+    steps = config_with(encoder).ppo.transitions_per_update
+    shape = jax.eval_shape(lambda key: new_image_agent(encoder, key=key), jax.random.key(0))
     return {
-        "update": {part: seconds[part] for part in PARTS},
-        "share": {part: seconds[part] / total for part in PARTS},
-        "transitions_per_second": config.ppo.transitions_per_update / total,
+        "network": encoder,
+        "parameters": sum(leaf.size for leaf in jax.tree.leaves(shape)),
+        **{part: steps / seconds[f"{encoder} {part}"] for part in ("in all", *PARTS)},
     }
 
 
 def show(result: dict[str, Any]) -> None:
     """Print the result as tables."""
     print_table(
-        f"Procgen ({GAME}) here, a second",
-        ["", "rate"],
+        f"Procgen ({GAME}) here, laptop preset on {result['devices']} devices: steps a second",
+        ["network", "parameters", "in all", *PARTS],
         [
-            [f"simulator, {ENVS} environments: steps", f"{result['steps_per_second']:,.0f}"],
-            [f"policy, {ENVS} at once: images", f"{result['policy_images_per_second']:,.0f}"],
-            [
-                f"learning, minibatch of {BATCH}: images",
-                f"{result['learning_images_per_second']:,.0f}",
-            ],
-            [
-                "  with JAX's own gradients, all at once: images",
-                f"{result['plain_images_per_second']:,.0f}",
-            ],
-            ["a whole update: steps", f"{result['transitions_per_second']:,.0f}"],
+            [row["network"], f"{row['parameters']:,}"]
+            + [f"{row[part]:,.0f}" for part in ("in all", *PARTS)]
+            for row in result["networks"]
         ],
     )
-    print(f"learning is {result['speedup']:.1f}x as fast as with JAX's own gradients")
-    parts = ", ".join(
-        f"{part} {result['update'][part]:.2f} s ({result['share'][part]:.0%})" for part in PARTS
+    print("watching: the classifier's own episodes, an eighth as many steps, and what it learns")
+    print(f"the simulator alone: {result['steps_per_second']:,.0f} steps a second")
+    print(
+        f"impala, minibatches of {BATCH}: {result['learning_images_per_second']:,.0f} images a "
+        f"second, {result['speedup']:.1f}x as many as with JAX's own gradients"
     )
-    print(f"an update of the laptop preset: {parts}")

@@ -20,9 +20,9 @@ class Bench:
     (steps a second in the gridworld, against minigrid itself), control (steps a second of the
     control environments and of the host adapter, against Gymnasium's own), train (transitions a
     second at each preset on one device and on all, against the machine's own matrix product),
-    methods (seconds per update of every method, generator and measurement), procgen (steps, images
-    and updates, against JAX's own convolution gradients) or start (how long `dred --help` takes to
-    answer, against Python).
+    methods (seconds per update of every method, generator and measurement), procgen (steps a
+    second of the laptop preset with each network: in all, playing, learning, watching) or start
+    (how long `dred --help` takes to answer, against Python).
 
     For example:
       dred bench wfc

@@ -31,10 +31,10 @@ from dred.host import (
     SIDE_BY_SIDE,
     HostEnvironment,
     new_ongoing,
-    roll_out_on_host,
     rows,
     seed_from,
 )
+from dred.host_rollout import roll_out_on_host
 
 AnyArray = Array | np.ndarray  # on a device or here
 

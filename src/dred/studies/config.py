@@ -26,6 +26,24 @@ class SearchConfig:
 
 
 @dataclass(frozen=True)
+class MoreRunsConfig:
+    """More runs of a study: what is empty is as in the study."""
+
+    methods: tuple[str, ...] = ()
+    """Some of the study's methods, by name."""
+    tasks: tuple[str, ...] = ()
+    """Some of the study's tasks."""
+    level_sets: tuple[str, ...] = ()
+    """Files or ranges of levels to train on."""
+    seeds: tuple[int, ...] = ()
+    """Some of the study's seeds."""
+
+    def __post_init__(self) -> None:
+        if not (self.methods or self.tasks or self.level_sets or self.seeds):
+            raise ConfigError("A table [[also]] names nothing that is not in the study already.")
+
+
+@dataclass(frozen=True)
 class StudyConfig:
     """A study: methods × seeds."""
 
@@ -69,6 +87,9 @@ class StudyConfig:
     variants: tuple[Mapping[str, object], ...] = field(default=(), hash=False)
     """Tables of settings to change, [[variants]], one at a time: each method is trained with each
     of them, besides the combinations of the grid, or as it is if there is no grid."""
+    also: tuple[Mapping[str, object], ...] = field(default=(), hash=False)
+    """Tables [[also]] of more runs: `methods`, `tasks`, `level_sets` and `seeds` that stand instead
+    of the study's own, such as more sets of levels in one of several games."""
     search: SearchConfig | None = None
     """Train all a little and go on with the best, [search]; instead of all of them to the end."""
     out: str = ""

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -284,12 +283,9 @@ def is_made(study: Study, name: str) -> bool:
 
 def runs_of(study: Study) -> list[TrainAndEvaluate]:
     """The runs, in order: all methods and changes of settings with the first seed, and so on."""
-    config = study.config
     return [
         TrainAndEvaluate(study, name_of(study, *which), task, method, levels, variant, seed)
-        for which in product(
-            config.seeds, study.tasks, config.level_sets or ("",), study.methods, study.variants
-        )
+        for which in study.combinations
         for seed, task, levels, method, variant in [which]
     ]
 

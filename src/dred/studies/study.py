@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from dred.config import MethodConfig, TrainConfig
 from dred.errors import ConfigError, lookup
@@ -30,12 +31,22 @@ from dred.registry import find_method, find_task, full_name
 from dred.settings import read_settings
 from dred.settings import read_table as read_table
 from dred.settings_text import as_toml
-from dred.studies.config import StudyConfig
+from dred.studies.config import MoreRunsConfig, StudyConfig
 from dred.studies.find import find_study
 from dred.studies.grid import Variant, as_file_name, flat, variants, with_variant
 from dred.studies.rungs import check_search
 from dred.task import Task
 from dred.training.state import check_config
+
+
+class Combination(NamedTuple):
+    """What one run of a study is."""
+
+    seed: int
+    task: str
+    levels: str  # one of its sets; empty if there is just one
+    method: str
+    variant: Variant
 
 
 @dataclass(frozen=True)
@@ -118,11 +129,44 @@ class Study:
 
     def train_config(self, method: str, variant: Variant = ()) -> TrainConfig:
         """The settings of a method's runs, with these changes."""
-        config = train_config(self.methods[method], self.config.preset, self.task.budgets)
+        task = self.task
+        config = train_config(self.methods[method], self.config.preset, task.budgets, task.methods)
         updates = self.config.updates or config.num_updates
         where = f"{self.path.name}, grid, for {method}"
         config = replace(config, num_updates=updates, devices=self.config.devices)
         return with_variant(config, variant, where=where)
+
+    @cached_property
+    def combinations(self) -> list[Combination]:
+        """What its runs are, in order: all with the first seed, then all with the next."""
+        config, usual = self.config, MoreRunsConfig(seeds=self.config.seeds)
+        found = [
+            Combination(*one)
+            for some in (usual, *self.more_runs)
+            for one in product(
+                some.seeds or config.seeds,
+                some.tasks or self.tasks,
+                some.level_sets or config.level_sets or ("",),
+                some.methods or tuple(self.methods),
+                self.variants,
+            )
+        ]
+        if len(set(map(str, found))) != len(found):
+            raise ConfigError(f"{self.path.name}: a table [[also]] names runs that are there.")
+        return sorted(found, key=lambda one: config.seeds.index(one.seed))
+
+    @property
+    def more_runs(self) -> list[MoreRunsConfig]:
+        """The tables [[also]], which name methods, tasks and seeds that the study has."""
+        where = f"{self.path.name}, also"
+        found = [read_settings(MoreRunsConfig, one, where=where) for one in self.config.also]
+        known = {"method": tuple(self.methods), "task": self.tasks, "seed": self.config.seeds}
+        for one in found:
+            given = {"method": one.methods, "task": one.tasks, "seed": one.seeds}
+            for what, names in given.items():
+                for name in names:
+                    lookup({str(n): n for n in known[what]}, str(name), what=f"{what} in {where}")
+        return found
 
     @property
     def variants(self) -> list[Variant]:
@@ -172,6 +216,7 @@ def read_study(file: Path, *, plugins: Sequence[Path] = ()) -> Study:
     if presets:
         lookup(presets, config.generator_preset, what=f"generator preset in {file}")
     configs = [study.train_config(*which) for which in product(study.methods, study.variants)]
+    _ = study.combinations  # stops at runs that are named twice
     for one in configs:  # stops at what cannot be, before anything is made
         check_config(one, study.task)
     if config.search is not None:

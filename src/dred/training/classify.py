@@ -12,7 +12,8 @@ from dred.agents.classifier import guess_and_learn, information_in
 from dred.agents.episodes import Start, next_level, uniform
 from dred.agents.probe import Examples, Information
 from dred.agents.rollout import roll_out
-from dred.host import HostEnvironment, Ongoing, roll_out_on_host
+from dred.host import HostEnvironment, Ongoing
+from dred.host_rollout import roll_out_on_host
 from dred.task import RunContext
 from dred.training.state import Setup, TrainState
 

@@ -4,17 +4,22 @@ Everything is compiled once for a run, for all seeds together; in a simulator on
 are compiled, and there is one seed.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from dred.agents.probe import Information
+from dred.devices import placed
 from dred.evaluation.evaluate import Episodes, evaluate_compiled
 from dred.evaluation.gaps import level_information_compiled
 from dred.replay.distribution import average_probabilities, drawn_from
-from dred.training.state import Setup, TrainState, for_each_seed
+from dred.training.state import Setup, TrainState, for_each_seed, new_states
+
+UNTRAINED = "untrained/"  # before the names of metrics
 
 
 def returns_in(
@@ -22,9 +27,15 @@ def returns_in(
     keys: Key[Array, " seed"],
     world: Any,  # noqa: ANN401  (any environment's)
     setup: Setup,
+    *,
+    episodes: int = 0,
 ) -> Float[Array, "seed 2"]:
-    """For each seed's agent, one try in each level: the share solved, and the mean return."""
-    levels = jnp.arange(setup.environment.num_levels(world))
+    """For each seed's agent, the share of episodes solved, and their mean return.
+
+    Levels take turns for so many episodes; 0 for one in each.
+    """
+    num_levels = setup.environment.num_levels(world)
+    levels = jnp.arange(episodes or num_levels) % num_levels
 
     def one_seed(state: TrainState, key: Array) -> Array:
         agent, environment = state.learner.agent, setup.task.environment
@@ -66,6 +77,35 @@ def information_about(
         )
 
     return for_each_seed(one_seed, states, keys)
+
+
+def of_untrained(
+    seeds: Sequence[int],
+    keys: tuple[Key[Array, " seed"], Key[Array, " seed"]],
+    dataset: Any,  # noqa: ANN401  (the task's levels)
+    suites: Mapping[str, Any],
+    setup: Setup,
+) -> list[dict[str, float]]:
+    """Return what agents get and know that have learned nothing, by metric, for each seed.
+
+    The keys are those of the evaluation and of the probe, so chance is as for trained agents.
+    """
+    for_evaluation, for_probe = keys
+    states = placed(new_states(setup, dataset, seeds), setup.mesh)
+    episodes = setup.config.final_episodes
+    returned = {
+        name: np.asarray(returns_in(states, for_evaluation, world, setup, episodes=episodes))[:, 1]
+        for name, world in suites.items()
+    }
+    found = information_about(states, for_probe, suites["train"], setup)
+    columns = {f"return/{name}": values for name, values in returned.items()}
+    if "test" in returned:
+        columns["gen_gap"] = returned["train"] - returned["test"]
+    columns |= {"mutual_information": found.nats, "probe_accuracy": found.accuracy}
+    return [
+        {f"{UNTRAINED}{name}": float(values[place]) for name, values in columns.items()}
+        for place in range(len(seeds))
+    ]
 
 
 def solved_and_returned(episodes: Episodes, setup: Setup) -> Float[Array, " 2"]:

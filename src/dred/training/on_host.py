@@ -13,8 +13,9 @@ from dred.agents.rollout import Rollout
 from dred.config import MethodConfig
 from dred.errors import ConfigError
 from dred.generation import NONE
-from dred.host import HostEnvironment, new_ongoing, roll_out_on_host, rows
-from dred.host import Played as Rolled
+from dred.host import HostEnvironment, new_ongoing, rows
+from dred.host_rollout import Played as Rolled
+from dred.host_rollout import roll_out_on_host
 from dred.replay.buffer import MUTATED, NEW
 from dred.replay.distribution import drawn_from, probabilities
 from dred.replay.scores import record
@@ -80,8 +81,11 @@ def rollout_in_simulator(
         segment_length=setup.config.ppo.segment_length,
         key=key_play,
     )
-    found = score_and_record(state, played.rollout, played.features, chances, setup)
-    return replace(found, ongoing=played.ongoing)
+    seen = played.rollout.observation  # most of a rollout, which scores need not copy
+    unseen = replace(played.rollout, observation=())
+    found = score_and_record(state, unseen, played.features, chances, setup)
+    rollout = replace(found.rollout, observation=seen)
+    return replace(found, rollout=rollout, ongoing=played.ongoing)
 
 
 @jax.jit

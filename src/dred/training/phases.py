@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from dred.agents.classifier import guess
 from dred.agents.episodes import NextStart, Start, next_level, same_start
 from dred.agents.ppo import advantage_for_scores, estimate_advantages
 from dred.agents.probe import Examples
@@ -342,7 +341,7 @@ def score(
     if state.classifier is not None and "level_nll" in method.scores:
         if features is None:
             features = state.learner.agent.representation(rollout.observation, rollout.begins)
-        level_nll = -guess(state.classifier.layer, Examples(features, rollout.level)).log_prob
+        level_nll = -state.classifier.guess(Examples(features, rollout.level)).log_prob
     scores = score_levels(
         paid,
         advantage_for_scores(paid, advantage, method, ppo),

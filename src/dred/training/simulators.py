@@ -8,6 +8,7 @@ import numpy as np
 
 from dred.errors import ConfigError
 from dred.host import HostEnvironment, Slots
+from dred.host_parts import open_parts
 from dred.task import Task
 from dred.training.on_host import scores_apart
 from dred.training.state import Setup, TrainState
@@ -27,7 +28,10 @@ def check_one_seed(task: Task, seeds: Sequence[int]) -> None:
 
 
 def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None:
-    """Start the simulators of a run on the host: to learn from, to score, for the classifier."""
+    """Start the simulators of a run on the host: to learn from, to score, for the classifier.
+
+    Each is in as many parts as the run has devices, if its slots can be shared out equally.
+    """
     environment, config = setup.task.environment, setup.config
     if not isinstance(environment, HostEnvironment):
         return None
@@ -40,5 +44,7 @@ def simulators_of(setup: Setup, seeds: Sequence[int]) -> dict[str, Slots] | None
     random = np.random.SeedSequence(seeds[0])
     numbers = dict(zip(counts, random.generate_state(len(counts)).tolist(), strict=True))
     return {
-        name: environment.open(count, seed=numbers[name]) for name, count in counts.items() if count
+        name: open_parts(environment, count, config.devices or 1, seed=numbers[name])
+        for name, count in counts.items()
+        if count
     }

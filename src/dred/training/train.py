@@ -19,11 +19,12 @@ from dred.devices import placed
 from dred.evaluation.evenly import spread
 from dred.evaluation.gaps import gap_bound
 from dred.host import HostEnvironment, rows
+from dred.host_parts import names_saved
 from dred.interruption import Interruption, finishing_first
 from dred.run_folder import RunFolder, now
 from dred.task import LevelSet, RunContext
 from dred.training.chunk import train_chunk, train_chunk_on_host
-from dred.training.measure import information_about, returns_drawn, returns_in
+from dred.training.measure import information_about, of_untrained, returns_drawn, returns_in
 from dred.training.milestones import milestones
 from dred.training.phases import makers_of
 from dred.training.saved import in_order, save_levels, save_policies
@@ -115,8 +116,11 @@ class Trainer:
         environment, simulators = self.setup.task.environment, self.context.simulators
         if simulators is None or not isinstance(environment, HostEnvironment):
             return self.states
-        unknown = {name: checkpoint.AnyShape() for name in environment.saved}
-        return with_simulators(self.states, dict.fromkeys(simulators, unknown))
+        unknown = {
+            name: {array: checkpoint.AnyShape() for array in names_saved(environment, slots)}
+            for name, slots in simulators.items()
+        }
+        return with_simulators(self.states, unknown)
 
     def _begin_simulators(self) -> None:
         """Begin the first levels of simulators, if there are any."""
@@ -208,6 +212,8 @@ class Trainer:
             self._evaluate(rows)
         if is_last or passes(before, after, config.probe_every):
             self._probe(rows)
+        if is_last and config.measure_untrained:
+            self._measure_untrained(rows)
         weights = np.asarray(weigh(self.states, self.setup))
         described = describe_buffers(
             self.states, weights, self.setup, self.context.dataset, in_detail=is_due
@@ -271,11 +277,13 @@ class Trainer:
     def _evaluate(self, rows: list[dict[str, Any]]) -> None:
         """Add how the agents do on each suite, and in the levels that they replay."""
         keys = self._keys_for(EVALUATION)
+        is_last = self.num_updates == self.config.num_updates
+        episodes = self.config.final_episodes if is_last else 0
         found = {
-            name: returns_in(self.states, keys, world, self.setup)
+            name: returns_in(self.states, keys, world, self.setup, episodes=episodes)
             for name, world in self.suites.items()
         }
-        count = self.setup.environment.num_levels(self.suites["train"])
+        count = episodes or self.setup.environment.num_levels(self.suites["train"])
         found["drawn"] = returns_drawn(self.states, keys, self.setup, count)
         for name, means in found.items():
             for row, (rate, returned) in zip(rows, np.asarray(means), strict=True):
@@ -297,6 +305,14 @@ class Trainer:
             row["mutual_information_unfloored"] = float(found.unfloored[index])
             row["probe_accuracy"] = float(found.accuracy[index])
             row["gen_gap_bound"] = float(bound[index])
+
+    def _measure_untrained(self, rows: list[dict[str, Any]]) -> None:
+        """Add what the agents got and knew before they learned."""
+        keys = self._keys_for(EVALUATION), self._keys_for(PROBE)
+        dataset, suites = self.context.dataset, self.suites
+        found = of_untrained(self.run.seeds, keys, dataset, suites, self.setup)
+        for row, more in zip(rows, found, strict=True):
+            row |= more
 
     def _keys_for(self, purpose: int) -> Key[Array, " seed"]:
         return jax.vmap(lambda key: jax.random.fold_in(key, purpose))(self.keys)

@@ -18,7 +18,8 @@ from dred import checkpoint
 from dred.cli import main
 from dred.config import AgentConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, DredError
-from dred.host import HostEnvironment, new_ongoing, roll_out_on_host, rows
+from dred.host import HostEnvironment, new_ongoing, rows
+from dred.host_rollout import roll_out_on_host
 from dred.level_table import LevelTable
 from dred.task import Task
 from dred.tasks.hosted.recipe import located

@@ -15,6 +15,7 @@ from dred.files import OutputError
 from dred.reports.kit.table import to_csv, to_markdown
 from dred.tasks.procgen.analysis import analyse
 from dred.tasks.procgen.comparisons import correlations, probabilities_of_improvement, sizes
+from dred.tasks.procgen.controls import beside_untrained
 from dred.tasks.procgen.curves import curves_by_game, curves_over_games
 from dred.tasks.procgen.figures import all_figures
 from dred.tasks.procgen.outcomes import MEASURES, STRATEGIES, Outcome, Spread
@@ -179,7 +180,30 @@ def test_a_table_by_game_as_it_is_read():
     assert "| maze | 9.50 ± 0.50 (paper 9.3 ± 0.1) |" in text
     assert "per cent | 190.0 ± 10.0 (paper 153.1 ± 2.1) |" in text
     others = analyse([replace(one, num_levels=50) for one in outcomes], **FEW)
-    assert "paper" not in to_markdown(per_game(others, MEASURES[0]))
+    assert "the paper, with 200 levels" in to_markdown(per_game(others, MEASURES[0]))
+
+
+def test_every_number_stands_beside_that_of_the_untrained_agents():
+    outcomes = [
+        Outcome(
+            *("maze", "uniform", 100, seed),
+            train=8.0,
+            test=6.0 + seed,
+            information=2.0,
+            untrained_train=3.0,
+            untrained_test=2.5,
+            untrained_information=0.5,
+        )
+        for seed in (0, 1)
+    ]
+    assert outcomes[0].learned_gen_gap == 1.5 and outcomes[0].learned_information == 1.5
+    found = beside_untrained(analyse(outcomes, **FEW))
+    text = to_markdown(found)
+    assert "2.00 ± 0.00 (untrained 0.50 ± 0.00)" in text
+    assert "1.50 ± 0.50 (untrained 0.50 ± 0.00)" in text  # GenGap
+    assert "untrained not measured" in text  # accuracy
+    rows = {row["measure"]: row for row in read_csv(to_csv(found))}
+    assert float(rows["train"]["untrained_mean"]) == 3.0 and rows["train"]["runs"] == "2"
 
 
 def test_high_scores_and_low_gaps_are_bold():

@@ -45,7 +45,11 @@ def test_a_run_is_trained_and_measured(whole):
     assert set(rows[-1]) <= documented_metrics()
     for name in ("return/train", "return/test", "gen_gap", "shift_gap", "mutual_information"):
         assert np.isfinite(rows[-1][name])
+    assert [name for name in rows[0] if name.startswith("untrained/")] == []
+    got, before = rows[-1]["untrained/return/train"], rows[-1]["untrained/return/test"]
+    assert rows[-1]["untrained/gen_gap"] == pytest.approx(got - before)
     outcome = outcome_of(run)
+    assert outcome.untrained_information == rows[-1]["untrained/mutual_information"] >= 0
     assert (outcome.game, outcome.strategy, outcome.num_levels) == ("bigfish", "value-l1+mi", 8)
     assert np.isfinite([outcome.train, outcome.test, outcome.information]).all()
 

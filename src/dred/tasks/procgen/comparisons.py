@@ -15,6 +15,7 @@ from dred.tasks.procgen.shown import INTERVALS, capital, ends, interval_note, pl
 RELATIONS = {
     ("information", "gen_gap"): "I(L; b) and GenGap",
     ("information", "normalised_gen_gap"): "I(L; b) and normalised GenGap",
+    ("learned_information", "learned_gen_gap"): "what training adds to I(L; b) and to GenGap",
     ("information", "value_loss"): "I(L; b) and value loss",
     ("value_loss", "gen_gap"): "value loss and GenGap",
 }

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from dred.compute import num_cores
 from dred.host import Moment, NextLevels
 from dred.tasks.procgen.levels import NUM_ACTIONS, SAVED, ProcgenLevels
 from dred.tasks.procgen.levels import Moment as Shown
@@ -16,6 +17,7 @@ from dred.tasks.procgen.simulator import Difficulty, need_procgen
 from dred.tasks.procgen.states import FirstStates
 
 COLUMN = "level"  # of a table of levels: Procgen's own number
+FEW = 32  # slots, up to which the caller's own thread steps them
 
 
 class ProcgenSlots:
@@ -86,7 +88,13 @@ class ProcgenEnvironment:
         """Return so many slots; levels leave nothing to chance."""
         del seed
         states = first_states(self.game, self.difficulty)
-        envs = ProcgenLevels(self.game, num_envs, difficulty=self.difficulty, first_states=states)
+        envs = ProcgenLevels(
+            self.game,
+            num_envs,
+            difficulty=self.difficulty,
+            num_threads=0 if num_envs <= FEW or num_cores() == 1 else 2,
+            first_states=states,
+        )
         return ProcgenSlots(envs)
 
     def prepare(self, levels: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,10 @@ def outcome_of(run: RunFolder) -> Outcome:
         shift_gap=last.get("shift_gap", math.nan),
         effective_levels=last.get("effective_levels_averaged", math.nan),
         value_loss=float(np.mean(losses)),
+        untrained_train=last.get("untrained/return/train", math.nan),
+        untrained_test=last.get("untrained/return/test", math.nan),
+        untrained_information=last.get("untrained/mutual_information", math.nan),
+        untrained_accuracy=last.get("untrained/probe_accuracy", math.nan),
     )
 
 

@@ -44,6 +44,10 @@ class Outcome:
     shift_gap: float = math.nan  # in the game's own points
     effective_levels: float = math.nan  # e to the entropy of the distribution it is about
     value_loss: float = math.nan  # mean |advantage|, in rewards as the agent's critic sees them
+    untrained_train: float = math.nan  # the same of the agent before it learned anything
+    untrained_test: float = math.nan
+    untrained_information: float = math.nan
+    untrained_accuracy: float = math.nan
 
     @property
     def run(self) -> RunName:
@@ -54,6 +58,21 @@ class Outcome:
     def gen_gap(self) -> float:
         """What the agent gets more on training levels than on others."""
         return self.train - self.test
+
+    @property
+    def untrained_gen_gap(self) -> float:
+        """What it got more there before it learned anything: training levels may be easier."""
+        return self.untrained_train - self.untrained_test
+
+    @property
+    def learned_gen_gap(self) -> float:
+        """What training has added to the difference."""
+        return self.gen_gap - self.untrained_gen_gap
+
+    @property
+    def learned_information(self) -> float:
+        """What training has added to the information; below 0 if it has taken some away."""
+        return self.information - self.untrained_information
 
 
 class Measure(NamedTuple):

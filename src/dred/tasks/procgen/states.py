@@ -7,6 +7,7 @@ read is the start of the level, for any slot of any simulator of the same game a
 """
 
 import struct
+import threading
 
 import numpy as np
 
@@ -33,14 +34,16 @@ class FirstStates:
         self._check_template()
         self._capacity = capacity
         self._known: dict[int, bytes] = {}  # in order of use, the most recent last
+        self._lock = threading.Lock()
 
     def of(self, level: int) -> bytes:
-        """The first state of a level, from memory if it is there."""
-        state = self._known.pop(level, None)
-        self._known[level] = self._capture(level) if state is None else state
-        if len(self._known) > self._capacity:
-            del self._known[next(iter(self._known))]
-        return self._known[level]
+        """The first state of a level, from memory if it is there. Several threads may ask."""
+        with self._lock:
+            state = self._known.pop(level, None)
+            self._known[level] = self._capture(level) if state is None else state
+            if len(self._known) > self._capacity:
+                del self._known[next(iter(self._known))]
+            return self._known[level]
 
     def _capture(self, level: int) -> bytes:
         put(self._simulator, 0, with_range(self._template, level))

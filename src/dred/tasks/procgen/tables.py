@@ -14,6 +14,7 @@ from dred.reports.kit.table import NOTHING, Cell, Table, Value, between, number
 from dred.reports.paper import PAPER_COLUMNS, Printed, paper_columns
 from dred.tasks.procgen.analysis import Aggregate, Findings, best_of
 from dred.tasks.procgen.comparisons import correlations, probabilities_of_improvement, sizes
+from dred.tasks.procgen.controls import beside_untrained
 from dred.tasks.procgen.outcomes import (
     MEASURES,
     Measure,
@@ -31,6 +32,7 @@ NORMALISED_NOTE = (
     "Normalised: divided by the mean test score of uniform in the same game, before taking means "
     "over games. "
 )
+IN_PAPER = f"Small print: the paper, with {NUM_LEVELS} levels, after 25 million transitions."
 SAME_GAMES = "Means over games count only games in which all strategies were measured. "
 
 
@@ -42,6 +44,7 @@ def all_tables(findings: Findings) -> dict[str, Table]:
         correlations(findings),
         probabilities_of_improvement(findings),
         sizes(findings),
+        beside_untrained(findings),
         all_outcomes(findings.outcomes),
     ]
     return {table.name: table for table in tables}
@@ -53,7 +56,6 @@ def per_game(findings: Findings, measure: Measure) -> Table:
     table = by_game(findings.usual, measure.key)
     over = {name: one.by_run for name, one in findings.over[measure.over_games].items()}
     is_ratio = measure.over_games != measure.key
-    as_paper = findings.size == NUM_LEVELS
     rows: list[tuple[Cell, ...]] = []
     data: list[tuple[Value, ...]] = []
     for game, here in {**table, ALL: over}.items():
@@ -65,7 +67,7 @@ def per_game(findings: Findings, measure: Measure) -> Table:
         best = best_of(here, higher=measure.higher)
         for name in strategies:
             mine = spread_of(here[name]) if name in here else NOBODY
-            paper = printed(game, name, key) if as_paper else None
+            paper = printed(game, name, key)
             rows[-1] += (
                 Cell(
                     plus_minus(mine, percent=percent),
@@ -85,7 +87,7 @@ def per_game(findings: Findings, measure: Measure) -> Table:
         bold_note(findings.usual, higher=measure.higher)
         + (NORMALISED_NOTE if is_ratio else "")
         + SAME_GAMES
-        + ("Small print: the paper, after 25 million transitions." if as_paper else ""),
+        + IN_PAPER,
     )
 
 
@@ -107,7 +109,7 @@ def bold_note(outcomes: Sequence[Outcome], *, higher: bool) -> str:
 
 def over_games(findings: Findings) -> Table:
     """Return each measurement as a mean over games, with intervals."""
-    over, as_paper = findings.over, findings.size == NUM_LEVELS
+    over = findings.over
     best = {measure.key: best_among(over[measure.over_games], measure) for measure in MEASURES}
     rows = tuple(
         (
@@ -123,7 +125,7 @@ def over_games(findings: Findings) -> Table:
         (name, key, one.games, len(one.by_run), one.value, *ends(one.intervals), *paper)
         for key, here in over.items()
         for name, one in here.items()
-        for paper in [paper_columns(printed(ALL, name, key) if as_paper else None)]
+        for paper in [paper_columns(printed(ALL, name, key))]
     )
     arrows = {True: "↑", False: "↓"}
     return Table(
@@ -159,6 +161,7 @@ def all_outcomes(outcomes: Sequence[Outcome]) -> Table:
     header = (
         *("game", "strategy", "num_levels", "seed", "train", "test", "gen_gap"),
         *("information", "accuracy", "shift_gap", "effective_levels", "value_loss"),
+        *("untrained_train", "untrained_test", "untrained_information", "untrained_accuracy"),
     )
     ordered = sorted(outcomes, key=lambda one: one.run)
     data = tuple(tuple(getattr(one, name) for name in header) for one in ordered)

@@ -14,8 +14,8 @@ from dred.errors import ConfigError, DatasetError, lookup
 from dred.level_table import LevelTable, TableFormat
 from dred.task import LevelSet, Suite, Task
 from dred.tasks.procgen.environment import COLUMN, ProcgenEnvironment
-from dred.tasks.procgen.presets import PROCGEN_BUDGETS
-from dred.tasks.procgen.resnet import ResNet, new_resnet
+from dred.tasks.procgen.network import ENCODERS, ImageAgent, new_image_agent
+from dred.tasks.procgen.presets import PROCGEN_BUDGETS, PROCGEN_METHODS
 from dred.tasks.procgen.simulator import GAMES, Difficulty
 from dred.tasks.procgen.states import LAST_LEVEL
 
@@ -67,15 +67,15 @@ def paper_suite(train: LevelSet) -> dict[str, LevelSet]:
     return {"train": train, "test": test_levels()}
 
 
-def new_procgen_agent(config: AgentConfig, key: PRNGKeyArray) -> ResNet:
-    """Return an agent that has learned nothing: the network of IMPALA, without a memory."""
-    lookup({"": 0, "impala": 0}, config.encoder, what="encoder of Procgen")
+def new_procgen_agent(config: AgentConfig, key: PRNGKeyArray) -> ImageAgent:
+    """Return an agent that has learned nothing, without a memory."""
     if config.memory != "none":
         raise ConfigError(
             f"agent.memory (={config.memory}): the agent in Procgen acts on what it sees now. Use "
             'agent.memory = "none".'
         )
-    return new_resnet(hidden_size=config.hidden_size, key=key)
+    encoder = config.encoder or next(iter(ENCODERS))
+    return new_image_agent(encoder, hidden_size=config.hidden_size, key=key)
 
 
 def describe_size(levels: LevelSet) -> str:
@@ -103,6 +103,7 @@ def procgen_task(name: str) -> Task:
         level_format=ProcgenFormat(),
         new_agent=new_procgen_agent,
         budgets=PROCGEN_BUDGETS,
+        methods=PROCGEN_METHODS,
         describe_size=describe_size,
         suites={"paper": Suite(("train", "test"), paper_suite)},
         default_levels=default_levels,

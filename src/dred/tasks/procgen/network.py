@@ -1,33 +1,62 @@
-"""The agent's network: the residual network of IMPALA (Espeholt et al. 2018), without a memory.
+"""The agent's network: policy and value from an image, without a memory.
 
-    image 64×64×3 ─ stage 16 ─ stage 32 ─ stage 32 ─ ReLU ─ linear 256 ─ ReLU = b ─┬─ linear 15
-                                                                                   └─ linear 1
-    stage:  convolution 3×3 ─ max-pool 3×3, halving ─ block ─ block
+    image 64×64×3 ─ stages ─ ReLU ─ linear 256 ─ ReLU = b ─┬─ linear 15
+                                                           └─ linear 1
+    stage:  convolution 3×3 ─ max-pool 3×3, halving ─ blocks
     block:  relu(x) + convolution(relu(convolution(relu(x))))
 
-Sizes and first weights are those of the released code (626 256 parameters). [fidelity 80] So is
-the block: the skip carries relu(x), where the textbook's carries x.
+`ENCODERS` has the stages. `impala` is the residual network of IMPALA (Espeholt et al. 2018), with
+sizes and first weights of the released code (626 256 parameters). [fidelity 80] So is the block:
+the skip carries relu(x), where the textbook's carries x. `impala-small` has half the channels.
+`patches` is a network for a CPU: it looks at squares of 4×4 pixels that do not overlap, each with
+one product, and has one stage on what is left, 16×16 places.
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt8
+from jaxtyping import Array, Bool, Float, Num, PRNGKeyArray, UInt8
 
 from dred.agents.encoders import Linear
 from dred.agents.initialise import orthogonal, xavier_uniform
 from dred.agents.protocol import PolicyOutput
+from dred.errors import lookup
 from dred.tasks.procgen.convolution import convolve, pool
 from dred.tasks.procgen.levels import NUM_ACTIONS
 
-SIDE, COLOURS, CHANNELS = 64, 3, (16, 32, 32)
+SIDE, COLOURS = 64, 3
 KERNEL = 3
-FLAT_SIZE = (SIDE // 2 ** len(CHANNELS)) ** 2 * CHANNELS[-1]
 
 Image = Float[Array, "batch height width channel"]
 Other = Float[Array, "batch other_height other_width other_channel"]  # than the image's
+
+
+@dataclass(frozen=True)
+class ImageEncoder:
+    """What a network does with an image before its layer that policy and value share."""
+
+    channels: tuple[int, ...]
+    """Channels of each stage."""
+    num_blocks: int = 2
+    """Blocks of each stage."""
+    patch: int = 1
+    """Side of the squares that become one place each; with more than 1, the first stage begins with
+    a product for each place, instead of a convolution."""
+
+    @property
+    def flat_size(self) -> int:
+        """Return how many numbers come out."""
+        return (SIDE // self.patch // 2 ** len(self.channels)) ** 2 * self.channels[-1]
+
+
+ENCODERS = {
+    "impala": ImageEncoder((16, 32, 32)),
+    "impala-small": ImageEncoder((8, 16, 16)),
+    "patches": ImageEncoder((32,), num_blocks=1, patch=4),
+}
 
 
 class Convolution(eqx.Module):
@@ -54,10 +83,10 @@ class Block(eqx.Module):
 
 
 class Stage(eqx.Module):
-    """A convolution, half the size, two blocks."""
+    """More channels, half the size, blocks."""
 
-    widen: Convolution
-    blocks: tuple[Block, Block]
+    widen: Convolution | Linear
+    blocks: tuple[Block, ...]
 
     def __call__(self, image: Image) -> Other:
         """Apply to each image."""
@@ -67,20 +96,21 @@ class Stage(eqx.Module):
         return small
 
 
-class ResNet(eqx.Module):
+class ImageAgent(eqx.Module):
     """Policy and value from an image."""
 
     stages: tuple[Stage, ...]
     shared: Linear
     actor: Linear
     critic: Linear
+    patch: int = eqx.field(static=True, default=1)
 
     def features(self, image: UInt8[Array, "batch 64 64 3"]) -> Float[Array, "batch feature"]:
         """What policy and value share: b."""
-        now = image.astype(jnp.float32) / 255.0
+        now = in_patches(image, self.patch).astype(jnp.float32) / 255.0
         for stage in self.stages:
             now = stage(now)
-        flat = jax.nn.relu(now.reshape(now.shape[0], FLAT_SIZE))
+        flat = jax.nn.relu(now.reshape(now.shape[0], -1))
         return jax.nn.relu(self.shared(flat))
 
     def heads(self, features: Float[Array, "*batch feature"]) -> PolicyOutput:
@@ -136,29 +166,51 @@ class ResNet(eqx.Module):
         return self.heads(self.representation(observations, begins, memory))
 
 
-def new_resnet(*, hidden_size: int = 256, key: PRNGKeyArray) -> ResNet:
-    """A network with the first weights of the released code."""
+def in_patches(
+    image: Num[Array, "batch height width channel"], side: int
+) -> Num[Array, "batch height//{side} width//{side} channel*{side}**2"]:
+    """Return images of which each place is a square of this side, row by row."""
+    if side == 1:
+        return image
+    batch, height, width, channels = image.shape
+    squares = image.reshape(batch, height // side, side, width // side, side, channels)
+    flat = (batch, height // side, width // side, side * side * channels)
+    return squares.swapaxes(2, 3).reshape(flat)
+
+
+def new_image_agent(
+    encoder: str = "impala", *, hidden_size: int = 256, key: PRNGKeyArray
+) -> ImageAgent:
+    """A network with first weights as the released code draws them."""
+    shape = lookup(ENCODERS, encoder, what="encoder of Procgen")
     keys = iter(jax.random.split(key, 64))
 
     def convolution(inputs: int, outputs: int) -> Convolution:
         area = KERNEL * KERNEL
-        shape = (KERNEL, KERNEL, inputs, outputs)
-        kernel = xavier_uniform(inputs * area, outputs * area, shape, key=next(keys))
+        size = (KERNEL, KERNEL, inputs, outputs)
+        kernel = xavier_uniform(inputs * area, outputs * area, size, key=next(keys))
         return Convolution(kernel, jnp.zeros(outputs))
+
+    def product(inputs: int, outputs: int) -> Linear:
+        weight = xavier_uniform(inputs, outputs, (inputs, outputs), key=next(keys))
+        return Linear(weight, jnp.zeros(outputs))
+
+    def stage(inputs: int, outputs: int, *, is_first: bool) -> Stage:
+        widen = product if is_first and shape.patch > 1 else convolution
+        return Stage(widen(inputs, outputs), tuple(block(outputs) for _ in range(shape.num_blocks)))
 
     def block(channels: int) -> Block:
         return Block(convolution(channels, channels), convolution(channels, channels))
-
-    def stage(inputs: int, outputs: int) -> Stage:
-        return Stage(convolution(inputs, outputs), (block(outputs), block(outputs)))
 
     def linear(inputs: int, outputs: int, gain: float) -> Linear:
         weight = orthogonal(outputs, inputs, gain=gain, key=next(keys)).T
         return Linear(weight, jnp.zeros(outputs))
 
-    return ResNet(
-        stages=tuple(stage(*pair) for pair in pairwise((COLOURS, *CHANNELS))),
-        shared=linear(FLAT_SIZE, hidden_size, 2**0.5),
+    sizes = enumerate(pairwise((COLOURS * shape.patch**2, *shape.channels)))
+    return ImageAgent(
+        stages=tuple(stage(*pair, is_first=place == 0) for place, pair in sizes),
+        shared=linear(shape.flat_size, hidden_size, 2**0.5),
         actor=linear(hidden_size, NUM_ACTIONS, 0.01),
         critic=linear(hidden_size, 1, 1.0),
+        patch=shape.patch,
     )
