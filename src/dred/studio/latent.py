@@ -6,15 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from starlette.routing import Route
 
 from dred.config import check_seed
 from dred.errors import ConfigError
 from dred.levels import Level, to_text
-from dred.studio.answers import Asked, route
+from dred.studio.answers import Asked
 from dred.studio.drawing import level_of
-from dred.studio.places import Places
-from dred.studio.shelf import Kept, stamp
+from dred.studio.shelf import Kept, Shelf, stamp
 from dred.task import GeneratorInput
 from dred.tasks.gridworld.levels.level import as_batch
 from dred.tasks.gridworld.levels.paths import solvable
@@ -30,19 +28,10 @@ LEVELS = "levels.npz"  # of a generator's folder
 class Latents:
     """Answers what the page asks about generators."""
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, shelf: Shelf) -> None:
+        self.places = shelf.places
         self._fitted: Kept[FittedVAE] = Kept(2)
         self._maps: Kept[tuple[Float[np.ndarray, "level 2"], float]] = Kept(2)
-
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("GET", "latent", self.map),
-            route("POST", "between", self.between),
-            route("POST", "sample", self.sample),
-            route("POST", "mutate", self.mutate),
-        ]
 
     def fitted(self, name: str) -> "FittedVAE":
         """Return a generator by its name."""

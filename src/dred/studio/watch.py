@@ -5,12 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.routing import Route
-
 from dred.errors import DredError
 from dred.metrics import METRICS, Metric, of_features
-from dred.studio.answers import Asked, route
-from dred.studio.places import Places
+from dred.studio.answers import Asked
 from dred.studio.shelf import BUFFER, Kept, Shelf, stamp
 
 MOST_ROWS = 1500  # of a curve; longer ones are thinned out
@@ -21,18 +18,9 @@ ALSO = ("eta",)  # no report has a curve of it
 class Watch:
     """Answers what the page asks about runs."""
 
-    def __init__(self, places: Places, shelf: Shelf) -> None:
-        self.places, self.shelf = places, shelf
+    def __init__(self, shelf: Shelf) -> None:
+        self.places, self.shelf = shelf.places, shelf
         self._rows: Kept[list[dict[str, Any]]] = Kept()
-
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("GET", "runs", self.runs),
-            route("GET", "curves", self.curves),
-            route("GET", "settings", self.settings),
-            route("GET", "lineage", self.lineage),
-        ]
 
     def runs(self, asked: Asked) -> object:
         """Return all runs with their state; what cannot be read is named with the reason."""
