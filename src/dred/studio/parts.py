@@ -21,6 +21,7 @@ ASKED: dict[str, tuple[str, tuple[str, ...]]] = {
     "probe": ("Probe", ("GET agents", "POST probe", "POST tries")),
     "guess": ("Guess", ("POST guess",)),
     "latent": ("Latents", ("GET latent", "POST between", "POST sample", "POST mutate")),
+    "turnover": ("Turnover", ("GET turnover", "GET lineage")),
     "watch": ("Watch", ("GET runs", "GET curves", "GET settings")),
 }
 

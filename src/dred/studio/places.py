@@ -105,7 +105,9 @@ class Places:
         """Return all that there is to show, by kind."""
         kinds: dict[str, list[dict[str, object]]] = {kind: [] for kind in get_args(Kind)}
         for one in self.scan():
-            facts = {name: one.meta.get(name) for name in ("levels", "height", "width", "task")}
+            facts = {
+                name: one.meta.get(name) for name in ("levels", "height", "width", "sizes", "task")
+            }
             count = facts["levels"] if facts["levels"] is not None else one.meta.get("count")
             kinds[one.kind].append({"name": one.name, **facts, "levels": count})
         return {"home": self.home, **kinds}
