@@ -1,7 +1,7 @@
 """Fitted generators of the gridworld: a map of their latent space, and levels made from it."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ MOST_MADE = 64
 LEVELS, FACTS = "levels.npz", "generator.json"  # of a generator's folder
 
 
+@runtime_checkable
 class Sampled(Protocol):
     """A fitted generator of any kind."""
 

@@ -22,6 +22,7 @@ export class Buffer {
     if (one.saved === null) return;
     this.parts.hidden = false;
     this.none.hidden = true;
+    if (!this.opened) this.words.textContent = "Reading the buffer …";
     await this.refresh().catch(error => { this.words.textContent = error.message; });
   }
 

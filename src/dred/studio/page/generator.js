@@ -55,7 +55,7 @@ class Latent {
     this.slider = h("input", { type: "range", min: 0, max: 1, step: 0.01, value: 0.5, id: "share", "aria-label": "How far from the first level to the second", oninput: () => this.move(Number(this.slider.value)) });
     this.inputs = ["first", "second"].map(end => h("input", { type: "number", min: 0, max: told.points.length - 1, value: this[end], "aria-label": `The ${end} level`,
       onchange: event => this.choose(end, Number(event.target.value)) }));
-    this.said = h("p", { class: "status", role: "status", id: "made" });
+    this.said = h("p", { class: "status", role: "status", id: "made" }, "Decoding, the first time …");
     const side = h("section", { "aria-label": "Between two levels" },
       h("div", { class: "trio" }, h("figure", {}, this.ends[0]), h("figure", {}, this.board.canvas), h("figure", {}, this.ends[1])),
       this.slider, this.said, h("div", { class: "row" }, field("From level", this.inputs[0]), field("to level", this.inputs[1]),
