@@ -27,9 +27,12 @@ class Run(RunFolder):
         agent = policies_of(self, update)[self._place_of(seed)]
         return Policy(agent, self.task.from_gym)
 
-    def buffer(self, seed: int | None = None) -> SavedBuffer:
-        """Return the levels in the buffer, most probable first: of a seed, or the first."""
-        return buffers_of(self)[self._place_of(seed)]
+    def buffer(self, seed: int | None = None, *, update: int | None = None) -> SavedBuffer:
+        """Return the levels in the buffer, most probable first: of a seed, or the first.
+
+        As it is in the newest checkpoint, or in the one after an update if it is still there.
+        """
+        return buffers_of(self, update)[self._place_of(seed)]
 
     def __str__(self) -> str:
         last = self.metrics()[-1:]

@@ -18,7 +18,8 @@ class Tab:
     """One page."""
 
     def __init__(self, socket):
-        self.socket, self.number, self.complaints, self.requests = socket, 0, [], []
+        self.socket, self.number = socket, 0
+        self.complaints, self.requests = [], []
 
     def ask(self, method, **given):
         self.number += 1
@@ -53,11 +54,12 @@ class Tab:
     def go(self, address):
         self.ask("Page.navigate", url=address)
 
-    def size(self, width, height, *, dark=False):
+    def size(self, width, height, *, dark=False, still=False):
         scale = {"deviceScaleFactor": 1, "mobile": False}
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, **scale)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+        motion = {"name": "prefers-reduced-motion", "value": "reduce" if still else ""}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme, motion])
 
     def mouse(self, kind, x, y):
         button = {"button": "left", "buttons": 0 if kind == "mouseReleased" else 1, "clickCount": 1}
@@ -69,6 +71,21 @@ class Tab:
         for place in places[1:]:
             self.mouse("mouseMoved", *place)
         self.mouse("mouseReleased", *places[-1])
+
+    def touch(self, *places):
+        """The same with a finger."""
+        self.ask("Emulation.setTouchEmulationEnabled", enabled=True)
+        for kind, place in zip(["touchStart"] + ["touchMove"] * 99, places, strict=False):
+            points = [{"x": place[0], "y": place[1]}]
+            self.ask("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+        self.ask("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        self.ask("Emulation.setTouchEmulationEnabled", enabled=False)
+
+    def give_file(self, selector, path):
+        """Choose a file, as in the dialog of an input."""
+        root = self.ask("DOM.getDocument")["root"]["nodeId"]
+        node = self.ask("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.ask("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
 
     def click(self, selector):
         """Click in the middle of an element."""

@@ -13,14 +13,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from dred.levels import from_text, load, to_text
+from dred.levels import draw_level, from_text, load, to_text
 from dred.studio.server import PAGE
 from dred.tasks.gridworld.levels.dataset import from_levels
 from tests.reports.test_browser import CHROMIUM
 from tests.studio.browser import browser
 from tests.studio.test_probe import GOLDEN
-from tests.studio.test_runs import new_generator
+from tests.studio.test_runs import earlier_checkpoint, new_generator
 
 WITHOUT = (
     "NO BROWSER: the studio was NOT used, only its files were looked at. Install one, as by "
@@ -39,6 +40,7 @@ def studio(tmp_path_factory):
     many = [ROOM.replace("S.", ".S") if number % 2 else ROOM for number in range(10_000)]
     from_levels(map(from_text, many), structure="many").save(folder / "many.npz")
     shutil.copytree(GOLDEN, folder / "old")
+    earlier_checkpoint(folder / "old", 2, {0: 70})
     new_generator(folder / "vae")
     (folder / "report.html").write_text("<h1>What came of it</h1>")
     command = [sys.executable, "-m", "dred", "studio", "--no-browser"]
@@ -50,14 +52,22 @@ def studio(tmp_path_factory):
     process.stdout.close()
 
 
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    with browser(CHROMIUM, tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
 @pytest.fixture
-def tab(studio, tmp_path):
-    with browser(CHROMIUM, tmp_path / "profile") as opened:
-        opened.size(1400, 900)
-        yield opened
-        assert opened.complaints == []
-        elsewhere = [one for one in opened.requests if not one.startswith((studio[1], "data:"))]
-        assert elsewhere in ([], ["about:blank"])
+def tab(studio, opened):
+    """A page with nothing from tests before, which asks nobody but the studio and complains not."""
+    opened.size(1400, 900)
+    opened.ask("Storage.clearDataForOrigin", origin=studio[1][:-1], storageTypes="all")
+    opened.complaints.clear(), opened.requests.clear()
+    yield opened
+    assert opened.complaints == []
+    elsewhere = {one for one in opened.requests if not one.startswith((studio[1], "data:"))}
+    assert elsewhere <= {"about:blank"}
 
 
 def open_view(tab, studio, view):
@@ -73,6 +83,26 @@ def cell(tab, row, column, size=7):
     left, top, width = tab.value(f"[{box}.left, {box}.top, {box}.width]")
     side = width / (size + 2)
     return left + (column + 1.5) * side, top + (row + 1.5) * side
+
+
+def draw(tab, studio, room=ROOM, mode="draw", more=""):
+    """Open the canvas with a drawing."""
+    open_view(tab, studio, "canvas")
+    tab.value("sessionStorage.setItem('dred-drawing', " + json.dumps(room) + ")")
+    open_view(tab, studio, f"canvas?mode={mode}{more}")
+
+
+def drawn(tab):
+    return tab.value("sessionStorage.getItem('dred-drawing')").split("\n")
+
+
+def choose(tab, selector, value):
+    """Choose an option, or write into a field."""
+    tab.value(
+        f"(() => {{ const e = document.querySelector({selector!r}); e.value = {value!r};"
+        "for (const kind of ['input', 'change'])"
+        "e.dispatchEvent(new Event(kind, {bubbles: true})); })()"
+    )
 
 
 def status(tab, words):
@@ -97,9 +127,7 @@ def test_ten_thousand_levels_scroll_with_at_most_two_hundred_elements(tab, studi
 @pytest.mark.long
 def test_a_level_is_painted_becomes_unsolvable_and_solvable_again_and_is_saved(tab, studio):
     folder = studio[0]
-    open_view(tab, studio, "canvas")
-    tab.value("sessionStorage.setItem('dred-drawing', " + json.dumps(ROOM) + ")")
-    open_view(tab, studio, "canvas")
+    draw(tab, studio)
     status(tab, "Solvable in 12 steps")
     tab.drag(cell(tab, 3, 0), cell(tab, 3, 3), cell(tab, 3, 6))
     status(tab, "Unsolvable")
@@ -115,9 +143,9 @@ def test_a_level_is_painted_becomes_unsolvable_and_solvable_again_and_is_saved(t
     tab.click(".files .main")
     tab.click("#save")
     tab.until("document.getElementById('toasts').textContent.includes('drawn.npz has 1 levels')")
-    drawn = ROOM.splitlines()
-    drawn[3] = "######."
-    assert [to_text(level) for level in load(folder / "drawn.npz")] == ["\n".join(drawn)]
+    rows = ROOM.splitlines()
+    rows[3] = "######."
+    assert [to_text(level) for level in load(folder / "drawn.npz")] == ["\n".join(rows)]
     tab.ask("Page.reload")
     tab.until("document.getElementById('view')?.dataset.ready === 'canvas'")
     status(tab, "Solvable in 12 steps")
@@ -127,8 +155,67 @@ def test_a_level_is_painted_becomes_unsolvable_and_solvable_again_and_is_saved(t
 
 @needs_browser
 @pytest.mark.long
+def test_brushes_are_symmetric_strokes_are_undone_fingers_and_keys_paint_too(tab, studio):
+    draw(tab, studio)
+    status(tab, "Solvable in 12 steps")
+    choose(tab, ".draw select", "left-right")
+    tab.drag(cell(tab, 2, 1))
+    assert drawn(tab)[2] == ".#...#."
+    choose(tab, ".draw select", "both")
+    tab.drag(cell(tab, 1, 0))
+    assert [row[0] + row[6] for row in drawn(tab)] == ["S.", "##", "..", "..", "..", "##", ".G"]
+    choose(tab, ".draw select", "turn")
+    tab.drag(cell(tab, 4, 3), cell(tab, 4, 4))  # a stroke, which is one step back
+    assert (drawn(tab)[2], drawn(tab)[4]) == (".###.#.", "...##..")
+    for left in (".#...#.", ".#...#.", "......."):
+        tab.click(".draw .row button")
+        assert drawn(tab)[2] == left
+    assert drawn(tab) == ROOM.split("\n")
+    tab.click(".draw .row button:last-child")  # redo
+    assert drawn(tab)[2] == ".#...#."
+    choose(tab, ".draw select", "none")
+    tab.touch(cell(tab, 6, 0), cell(tab, 6, 1), cell(tab, 6, 2))
+    assert drawn(tab)[6] == "###...G"
+    tab.value("document.getElementById('board').focus()")
+    tab.key("4", 52)
+    assert tab.value("document.querySelector('[data-tool=\"~\"]').ariaPressed") == "true"
+    for name, code in (("ArrowUp", 38), ("ArrowRight", 39), (" ", 32)):
+        tab.key(name, code)
+    said = tab.value("document.getElementById('cursor').textContent")
+    row, column = map(int, re.findall(r"\d+", said))
+    assert said.endswith("Lava") and drawn(tab)[row][column] == "~"
+
+
+@needs_browser
+@pytest.mark.long
+def test_drawings_are_opened_from_pictures_and_text_and_copied_as_text(tab, studio, tmp_path):
+    first, second = ROOM.replace("S......", "S.#~,..", 1), ROOM.replace("S.", "v#", 1)
+    draw(tab, studio)
+    Image.fromarray(draw_level(from_text(first), cell=16)).save(tmp_path / "level.png")
+    tab.give_file(".files input[type=file]", tmp_path / "level.png")
+    tab.until("sessionStorage.getItem('dred-drawing').startsWith('S.#~,..')")
+    assert "\n".join(drawn(tab)) == first
+    (tmp_path / "two.txt").write_text(f"{first}\n\n{second}\n")
+    tab.give_file(".files input[type=file]", tmp_path / "two.txt")
+    tab.click("dialog .made-one:nth-child(2)")
+    assert "\n".join(drawn(tab)) == second
+    tab.value("navigator.clipboard.writeText = text => { window.copied = text; }")
+    tab.click(".files .row button:nth-child(2)")
+    assert tab.value("window.copied") == second
+    tab.click(".files .row button:nth-child(3)")
+    choose(tab, "dialog textarea", "S.&\\n..G")
+    tab.click("dialog .main")
+    tab.until("document.querySelector('dialog [role=alert]').textContent.includes('not a tile')")
+    choose(tab, "dialog textarea", "S..\\n..G")
+    tab.click("dialog .main")
+    tab.until("!document.querySelector('dialog')")
+    assert drawn(tab) == ["S..", "..G"]
+
+
+@needs_browser
+@pytest.mark.long
 def test_an_agent_plays_is_scrubbed_tried_often_and_followed_by_keys(tab, studio):
-    open_view(tab, studio, "canvas?mode=watch")
+    draw(tab, studio, mode="watch")
     said = "document.getElementById('episode').textContent"
     tab.until(f"{said}.startsWith('Step 0 of')")
     tab.click("#step")
@@ -137,8 +224,20 @@ def test_an_agent_plays_is_scrubbed_tried_often_and_followed_by_keys(tab, studio
     tab.click("#play")
     tab.until(f"{said}.includes('It reached the goal')")
     assert tab.value("document.querySelector('.chance.done') !== null") is False  # it has ended
+    choose(tab, ".player input[type=range]", "2")  # scrubbed
+    assert tab.value(said).startswith("Step 2 of")
+    pixels = "document.getElementById('board').toDataURL()"
+    before = tab.value(pixels)
     tab.click("#tries")
     tab.until("document.getElementById('tried').textContent.includes('solved')")
+    with_heat = tab.value(pixels)
+    tab.click("#tried input")
+    assert with_heat != before == tab.value(pixels)
+    length = tab.value(said)
+    tab.click('[data-tool="#"]')  # paint in the middle of it, and it plays on in the new level
+    tab.drag(cell(tab, 1, 0), cell(tab, 1, 5))
+    tab.until(f"{said}.startsWith('Step 0 of') && {said} !== {length!r}")
+    assert tab.value("document.getElementById('tried').textContent") == ""
     tab.click('[data-mode="walk"]')
     tab.until(f"{said}.startsWith('Step 0 of 0')")
     tab.key("ArrowUp", 38)
@@ -147,6 +246,21 @@ def test_an_agent_plays_is_scrubbed_tried_often_and_followed_by_keys(tab, studio
     tab.until(f"{said}.startsWith('Step 2 of 2')")
     tab.click(".player .row:not([hidden]) button:last-child")
     tab.until(f"{said}.includes('of') && !{said}.startsWith('Step 2 of 2')")
+
+
+@needs_browser
+@pytest.mark.long
+def test_the_memory_of_a_run_s_agent_is_asked_which_level_it_is_in(tab, studio):
+    folder = studio[0]
+    known = to_text(load(folder / "old" / "train.npz")[1])
+    draw(tab, studio, known, "watch", f"&agent=run:{folder.name}/old")
+    tab.click("#guess")
+    said = "document.getElementById('guessed').textContent"
+    tab.until(f"/^Level [0-9]+ with/.test({said}) && {said}.includes('training levels')")
+    assert re.search(r"That is the level it is in|It is in level 1, to which", tab.value(said))
+    assert tab.value("!!document.querySelector('.mind figure canvas[aria-label^=Training]')")
+    choose(tab, "select", "vae-dred")  # whose training levels are not known
+    tab.until("document.getElementById('guess').closest('.player > div').hidden")
 
 
 @needs_browser
@@ -192,6 +306,12 @@ def test_a_smoke_run_is_started_watched_and_stopped(tab, studio):
     open_view(tab, studio, f"runs?run={name}/old")
     tab.until("document.querySelectorAll('.chart svg').length > 2")
     tab.until("document.querySelectorAll('.buffer .tile').length > 3")
+    tab.until("document.querySelectorAll('[data-bars=histogram] rect').length === 10")
+    tab.until("document.querySelectorAll('#turnover, .strip .made-one img').length > 2")
+    tab.until("document.getElementById('turnover').textContent.includes('1 levels entered')")
+    tab.click(".strip .made-one")
+    tab.until("!!document.querySelector('.lineage canvas')")
+    assert "num_updates = 6" in tab.value("document.getElementById('settings').textContent")
     tab.click("#new-run")
     tab.until("!!document.getElementById('start')")
     chosen = {
@@ -206,11 +326,15 @@ def test_a_smoke_run_is_started_watched_and_stopped(tab, studio):
             f"f.firstChild.textContent === {label!r}).lastChild; f.value = {value!r};"
             "f.dispatchEvent(new Event('change')); })()"
         )
+    tab.until("document.getElementById('preview').textContent.includes('num_updates = 100000')")
     tab.click("#start")
     row = f"document.querySelector('[data-run=\"{name}/runs/plr\"]')"
     tab.until(f"Number({row}?.querySelector('progress').value) > 0")
     before = tab.value(f"{row}.querySelector('progress').value")
+    tab.value(f"{row}.querySelector('input').focus()")
     tab.until(f"{row}.querySelector('progress').value > {before}")
+    assert tab.value(f"document.activeElement === {row}.querySelector('input')")  # not lost
+    tab.until("document.querySelectorAll('.chart').length > 8")
     assert len((folder / "runs" / "plr" / "metrics.jsonl").read_text().splitlines()) > 1
     tab.click("#stop")
     tab.until(f"{row}.textContent.includes('interrupted')")
@@ -232,6 +356,47 @@ def test_every_view_fits_in_light_and_dark_wide_and_narrow(tab, studio, width, d
         unnamed = "[...document.querySelectorAll('button, input, select, canvas, img')].filter(e =>"
         words = "e.textContent.trim() || e.ariaLabel || e.alt !== undefined || e.labels?.length"
         assert tab.value(f"{unnamed} !e.hidden && !({words})).map(e => e.outerHTML)") == [], view
+        current = "[...document.querySelectorAll('nav [aria-current=page]')].map(e => e.hash)"
+        assert tab.value(current) == [f"#{view}"]
+
+
+@needs_browser
+@pytest.mark.long
+def test_the_page_is_used_by_keys_alone_and_stands_still_if_asked_to(tab, studio):
+    tab.size(1400, 900, still=True)
+    open_view(tab, studio, "levels?set=" + studio[0].name + "/rooms.npz")
+    tab.until("document.querySelectorAll('.tile').length === 5")
+    assert tab.value(
+        "getComputedStyle(document.querySelector('.tile img')).transitionDuration"
+    ) in (
+        "0s",
+        "0s, 0s",
+    )
+    focused = "document.activeElement"
+    tab.key("Tab", 9)
+    assert tab.value(f"{focused}.className") == "skip"
+    tab.value(f"{focused}.click()")
+    assert tab.value(f"{focused}.id") == "view"
+    tab.value("document.querySelector('nav a:nth-child(5)').click()")  # to another view
+    tab.until(f"document.getElementById('view').dataset.ready === 'reports' && {focused}.id")
+    tab.value("history.back()")
+    tab.until("document.querySelectorAll('.tile').length === 5")
+    tab.value("document.querySelector('.tile').focus()")
+    for name, code in (("ArrowRight", 39), ("Enter", 13)):
+        tab.key(name, code)
+    assert tab.value(f"{focused}.ariaLabel") == "level 1"
+
+
+@needs_browser
+@pytest.mark.long
+def test_the_first_view_asks_for_little_before_it_is_painted(tab, studio):
+    """Few requests, small files, and no answer that waits for what is compiled."""
+    open_view(tab, studio, "levels")
+    entries = "performance.getEntriesByType('resource')"
+    first = f"{entries}.filter(e => !/api.(gallery|picture|tiles)/.test(e.name))"
+    assert tab.value(f"{first}.length") <= 14
+    assert tab.value(f"{first}.reduce((sum, e) => sum + e.decodedBodySize, 0)") < 100_000
+    assert tab.value("performance.getEntriesByName('first-contentful-paint').length") == 1
 
 
 def test_the_page_asks_nobody_else_and_makes_no_markup_from_text_whatever_the_browser():

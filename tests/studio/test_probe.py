@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from dred import pretrained
+from dred.config import ProbeConfig
 from dred.export import policy_of
-from dred.levels import from_text
+from dred.levels import from_text, to_text
 from dred.runs import open_run
+from dred.studio import guess
 from dred.tasks.gridworld.tries import critic_of, try_level, visits
 from dred.tasks.gridworld.view import View
 from tests.studio.conftest import Page
@@ -63,6 +65,36 @@ def test_the_page_is_told_how_often_an_agent_gets_through_and_where_it_goes(page
     told = page.post("tries", text=ROOM, agent="vae-dred").json()
     assert told["tries"] == 64 and told["solved"] > 0.9 and told["steps"] >= 8
     assert told["visits"][0][0] == 1.0 and told["visits"][4][4] == told["solved"]
+
+
+def test_the_page_is_told_which_training_level_a_memory_takes_the_level_for(folder, monkeypatch):
+    monkeypatch.setattr(guess, "PROBE", ProbeConfig(length=4, epochs=1, batch_size=8))
+    shutil.copytree(GOLDEN, folder / "old")
+    page, run = Page(folder), open_run(folder / "old")
+    known = run.levels("train")
+    asked = {"text": to_text(known[2]), "agent": "run:here/old", "actions": [0, 2], "stops": True}
+    frames = page.post("probe", **asked).json()["frames"]
+    told = page.post("guess", **asked).json()
+    assert len(told["frames"]) == len(frames) == 3
+    assert (told["known"], told["among"]) == (2, len(known)) and 0 <= told["accuracy"] <= 1
+    for frame in told["frames"]:
+        assert 0 <= frame["right"] <= frame["share"] <= 1
+        assert frame["number"] != 2 or frame["right"] == frame["share"]
+        assert told["texts"][str(frame["number"])] == to_text(known[frame["number"]])
+    elsewhere = page.post("guess", **{**asked, "text": ROOM}).json()
+    assert elsewhere["known"] is None and elsewhere["frames"][0]["right"] is None
+    refused = page.post("guess", text=ROOM, agent="vae-dred")
+    assert refused.status_code == 400 and "nothing to guess" in refused.json()["error"]
+
+
+def test_a_guess_uses_what_the_memory_of_the_agent_itself_gives():
+    run = open_run(GOLDEN)
+    level, policy, agent = from_text(ROOM), policy_of(run), run.policy().agent
+    tried = try_level(level, policy, actions=(2, 1, 2), plays_on=False)
+    view = View(jnp.asarray(tried.image), jnp.asarray(tried.heading))
+    begins = jnp.zeros(tried.heading.shape, bool).at[0].set(True)
+    given = agent.representation(view, begins)[:, 0]
+    np.testing.assert_allclose(guess.remembered(policy, tried), given, atol=1e-5)
 
 
 def test_agents_of_runs_can_be_asked_too_and_others_are_refused(folder):

@@ -10,7 +10,7 @@ import pytest
 
 from dred import checkpoint
 from dred.levels import from_text, is_solvable
-from dred.studio import jobs
+from dred.studio import jobs, latent
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels.dataset import from_levels
@@ -31,7 +31,13 @@ def test_runs_are_listed_with_their_state_and_measured_curves(with_run):
     names = {one["name"] for one in told["metrics"]}
     assert {"solved_rate/replay", "eta"} <= names and "loss/total" not in names
     assert [row["update"] for row in told["rows"]] == sorted(row["update"] for row in told["rows"])
-    assert with_run.get("settings", run="here/old").json()["buffers"] == ["here/old::buffer-0"]
+    assert run["saved"] == 3
+    told = with_run.get("settings", run="here/old").json()
+    assert "num_updates = 6" in told["settings"] and told["command"][:3] == [
+        "dred",
+        "train",
+        "accel-d",
+    ]
 
 
 def test_new_lines_of_a_run_at_work_are_seen(with_run):
@@ -67,7 +73,39 @@ def test_a_level_s_ancestry_begins_with_its_oldest_known_parent(with_run):
     assert with_run.get("lineage", run="here/old", seed=0, number=10**6).json()["line"] == []
 
 
+def earlier_checkpoint(run, update, numbers):
+    """Write a checkpoint as if it had been saved earlier, with other levels in some slots."""
+    [newest] = checkpoint.checkpoints_in(run / "checkpoints")
+    arrays = checkpoint.read(newest)
+    name = next(name for name in arrays if name.endswith(".buffer.number"))
+    changed = arrays[name].copy()
+    changed[0, list(numbers)] = list(numbers.values())
+    path = checkpoint.path_of(run / "checkpoints", update)
+    checkpoint.write(path, (), beside={**arrays, name: changed})
+
+
+def test_levels_that_entered_and_left_a_buffer_are_shown_with_where_they_came_from(with_run):
+    run = with_run.folder / "old"
+    earlier_checkpoint(run, 2, {0: 70, 5: 71})  # later slots 0 and 5 have the levels 0 and 5
+    told = with_run.get("turnover", run="here/old", seed=0).json()
+    assert (told["updates"], told["since"], told["update"]) == ([2, 3], 2, 3)
+    assert {one["number"] for one in told["came"]} == {0, 5} and told["entered"] == 2
+    assert {one["number"] for one in told["gone"]} == {70, 71} and told["left"] == 2
+    assert told["came"][0]["probability"] >= told["came"][1]["probability"]
+    for one in (*told["came"], *told["gone"]):
+        shown = with_run.get("picture", set=one["set"], level=one["level"])
+        assert shown.headers["content-type"] == "image/png"
+        facts = with_run.get("level", set=one["set"], level=one["level"]).json()["facts"]
+        assert facts["number"]["value"] == one["number"]
+    checkpoint.path_of(run / "checkpoints", 2).unlink()  # runs keep few; what was seen stays
+    assert with_run.get("turnover", run="here/old", seed=0, since=2).json() == told
+    assert with_run.get("turnover", run="here/old", seed=0, since=1).status_code == 400
+    line = with_run.get("lineage", run="here/old", seed=0, number=70).json()["line"]
+    assert line[-1]["number"] == 70  # it has left, and is still known
+
+
 STARTED = []
+MORE = ("--updates", "5", "--set", "ppo.epochs=3")
 
 
 class Pretended:
@@ -95,13 +133,16 @@ def test_a_run_is_started_as_on_the_command_line_one_at_a_time_and_stopped(folde
     page = Page(folder)
     with page.client:
         asked = {"method": "plr", "preset": "smoke", "levels": "here/few.npz", "out": "here/r/new"}
-        told = page.post("train", **asked, updates=5, held_out="here/few.npz").json()
+        more = {"updates": 5, "held_out": "here/few.npz", "changes": "ppo.epochs=3"}
+        shown = page.post("preview", **asked, **more).json()["settings"]
+        assert "num_updates = 5\n" in shown and "epochs = 3\n" in shown
+        told = page.post("train", **asked, **more).json()
         assert told["working"] and told["run"] == "here/r/new" and told["said"] == "compiling\n"
         words = STARTED[0].command[3:]
         file = str(folder / "few.npz")
         assert words[:4] == ["train", "plr", "--out", str(folder / "r" / "new")]
         assert words[4:8] == ["--preset", "smoke", "--levels", file]
-        assert words[8:] == ["--seed", "0", "--held-out", file, "--updates", "5"]
+        assert words[8:] == ["--seed", "0", "--held-out", file, *MORE]
         again = page.post("train", **asked)
         assert again.status_code == 400 and "already" in again.json()["error"]
         assert not page.post("stop").json()["working"]
@@ -121,6 +162,10 @@ def test_a_run_is_started_as_on_the_command_line_one_at_a_time_and_stopped(folde
         {"out": "here/../x"},
         {"out": "here/few.npz"},
         {"updates": "many"},
+        {"changes": "--debug"},
+        {"changes": "ppo.epochs"},
+        {"changes": "ppo.colour=3"},
+        {"changes": "ppo.epochs=-3"},
         {"generator": "here/none"},
     ],
 )
@@ -128,7 +173,8 @@ def test_a_run_that_makes_no_sense_is_not_started(page, monkeypatch, wrong):
     monkeypatch.setattr(jobs.subprocess, "Popen", Pretended)
     STARTED.clear()
     asked = {"method": "plr", "preset": "smoke", "levels": "here/few.npz", "out": "here/new"}
-    assert page.post("train", **(asked | wrong)).status_code == 400
+    told = page.post("train", **(asked | wrong))
+    assert told.status_code == 400 and told.json()["error"]
     assert not STARTED
 
 
@@ -169,3 +215,26 @@ def test_a_generator_has_a_map_and_makes_levels(folder):
     for asked in ({**between, "second": 4}, {**between, "share": "x"}, {"generator": "here"}):
         assert page.post("between", **({"share": 0.5} | asked)).status_code == 400
     assert page.post("sample", generator="here/vae", mode="worst").status_code == 400
+
+
+class WithoutLatents:
+    """A fitted generator of another kind, which can only be sampled from."""
+
+    modes = ("anew",)
+    dataset = few_levels()
+
+    def sample(self, count, *, mode, key):
+        return self.dataset[[0] * count].levels
+
+
+def test_a_generator_without_a_latent_space_is_sampled_from_and_has_no_map(folder, monkeypatch):
+    new_generator(folder / "other")
+    monkeypatch.setattr(latent, "load", lambda path: WithoutLatents())
+    page = Page(folder)
+    told = page.get("latent", generator="here/other").json()
+    assert told["points"] == [] and told["modes"] == ["anew"] and len(told["structure"]) == 4
+    made = page.post("sample", generator="here/other", count=2).json()
+    assert made == {"levels": [DRAWINGS[0]] * 2, "solvable": [True, True]}
+    asked = {"generator": "here/other", "first": 0, "second": 1, "share": 0.5}
+    told = page.post("between", **asked)
+    assert told.status_code == 400 and "no latent space" in told.json()["error"]

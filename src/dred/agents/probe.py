@@ -73,6 +73,25 @@ class Linear(NamedTuple):
         return features @ self.weight + self.bias[None]
 
 
+class Scale(NamedTuple):
+    """Where features are and how far apart, so that they can be put on a common scale."""
+
+    mean: Float[Array, " feature"]
+    spread: Float[Array, " feature"]
+
+    def __call__(self, some: Examples) -> Examples:
+        """Examples on the common scale, without a gradient to where they arose."""
+        features = (some.features - self.mean[None]) / self.spread[None]
+        return Examples(jax.lax.stop_gradient(features), some.level)
+
+
+class Guesser(NamedTuple):
+    """A linear classifier of representations, once they are on a common scale."""
+
+    scale: Scale
+    classifier: Linear
+
+
 def information(
     fit: Examples,
     choose: Examples,
@@ -83,12 +102,22 @@ def information(
     key: PRNGKeyArray,
 ) -> Information:
     """Fit a classifier to some examples, choose its settings by others, and judge it by a third."""
-    mean, spread = fit.features.mean(0), fit.features.std(0) + 1e-6
-    fit, choose, judge = (
-        Examples(jax.lax.stop_gradient((some.features - mean[None]) / spread[None]), some.level)
-        for some in (fit, choose, judge)
-    )
-    classifier = refined(discriminant(fit, choose, num_levels), fit, choose, config, key=key)
+    return judged(fitted(fit, choose, num_levels, config, key=key), judge, num_levels)
+
+
+def fitted(
+    fit: Examples, choose: Examples, num_levels: int, config: ProbeConfig, *, key: PRNGKeyArray
+) -> Guesser:
+    """A classifier that is fitted to some examples, with settings chosen by others."""
+    scale = Scale(fit.features.mean(0), fit.features.std(0) + 1e-6)
+    fit, choose = scale(fit), scale(choose)
+    start = discriminant(fit, choose, num_levels)
+    return Guesser(scale, refined(start, fit, choose, config, key=key))
+
+
+def judged(guesser: Guesser, judge: Examples, num_levels: int) -> Information:
+    """What a classifier's guesses about examples that it has not seen tell of the level."""
+    classifier, judge = guesser.classifier, guesser.scale(judge)
     cross_entropy = mean_loss(classifier, judge)
     right = classifier.log_odds(judge.features).argmax(axis=1) == judge.level
     accuracy = right.mean()

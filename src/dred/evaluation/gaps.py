@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred.agents.episodes import Start, same_level
-from dred.agents.probe import Examples, Information, information
+from dred.agents.probe import Examples, Guesser, Information, fitted, information, judged
 from dred.agents.protocol import Agent
 from dred.agents.rollout import roll_out
 from dred.config import ProbeConfig
@@ -82,7 +82,20 @@ def level_information(
     *,
     key: PRNGKeyArray,
 ) -> Information:
-    """I(L; b) for levels that are equally likely, b being the agent's representation.
+    """I(L; b) for levels that are equally likely, b being the agent's representation."""
+    return level_guesser(agent, environment, world, levels, config, key=key)[1]
+
+
+def level_guesser(
+    agent: Agent,
+    environment: Environment[Any, Any, Any, Any],
+    world: Any,  # noqa: ANN401  (any environment's)
+    levels: Int[Array, " level"],
+    config: ProbeConfig,
+    *,
+    key: PRNGKeyArray,
+) -> tuple[Guesser, Information]:
+    """A classifier that guesses the level from the agent's representation, and what it shows.
 
     The agent plays each level for the same number of steps, three times: for a classifier to be
     fitted to, for its settings to be chosen by, and for it to be judged by.
@@ -91,7 +104,8 @@ def level_information(
     fit, choose, judge = (
         examples(agent, environment, world, levels, config, key=key) for key in keys
     )
-    return information(fit, choose, judge, levels.shape[0], config, key=key_fit)
+    guesser = fitted(fit, choose, levels.shape[0], config, key=key_fit)
+    return guesser, judged(guesser, judge, levels.shape[0])
 
 
 def examples(

@@ -1,5 +1,6 @@
 """Answers to what the page asks: JSON, with errors in a paragraph."""
 
+import asyncio
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -91,7 +92,10 @@ def route(method: str, path: str, handler: Handler) -> Route:
 
     async def answer(request: Request) -> Response:
         asked = Asked(dict(request.query_params), await request.body())
-        return await run_in_threadpool(_answered, handler, asked)
+        try:
+            return await run_in_threadpool(_answered, handler, asked)
+        except asyncio.CancelledError:  # the studio ends, and does not wait for long answers
+            return json_answer({"error": "The studio has ended."}, status=503)
 
     return Route(f"/api/{path}", answer, methods=[method])
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dred.errors import ConfigError, DatasetError
 from dred.levels import (
@@ -20,9 +19,9 @@ from dred.levels import (
     shortest_path,
     to_text,
 )
-from dred.studio.answers import Asked, route
+from dred.studio.answers import Asked
 from dred.studio.galleries import png
-from dred.studio.places import Places
+from dred.studio.shelf import Shelf
 from dred.tasks.gridworld.levels.importers import READERS, ImportOptions, import_levels
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level, as_batch, problems
 from dred.tasks.gridworld.levels.text import START_OF
@@ -37,17 +36,8 @@ OPENED = (".txt", ".png", ".json", ".jsonl")
 class Drawing:
     """Answers what the page asks while somebody draws."""
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
-
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("POST", "inspect", self.inspect),
-            route("POST", "open", self.open),
-            route("POST", "save", self.save),
-            route("GET", "tiles", self.tiles),
-        ]
+    def __init__(self, shelf: Shelf) -> None:
+        self.places = shelf.places
 
     def inspect(self, asked: Asked) -> object:
         """Return whether a drawing is a level, and the ways through it."""

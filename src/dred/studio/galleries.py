@@ -7,11 +7,9 @@ from typing import Any, cast
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt8
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dred.errors import ConfigError, lookup
-from dred.studio.answers import Asked, route
-from dred.studio.places import Places
+from dred.studio.answers import Asked
 from dred.studio.shelf import OpenSet, Shelf
 from dred.task import Feature, Task
 
@@ -21,28 +19,8 @@ LARGEST = 720  # pixels of a picture
 class Galleries:
     """Answers what the page asks about sets of levels."""
 
-    def __init__(self, places: Places, shelf: Shelf) -> None:
-        self.places, self.shelf = places, shelf
-
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("GET", "folder", self.folder),
-            route("POST", "gallery", self.gallery),
-            route("GET", "picture", self.picture),
-            route("GET", "level", self.level),
-        ]
-
-    def folder(self, asked: Asked) -> object:
-        """Return all that there is, by kind."""
-        kinds: dict[str, list[dict[str, object]]] = {
-            kind: [] for kind in ("levels", "generator", "run", "report")
-        }
-        for one in self.places.scan():
-            facts = {name: one.meta.get(name) for name in ("levels", "height", "width", "task")}
-            count = facts["levels"] if facts["levels"] is not None else one.meta.get("count")
-            kinds[one.kind].append({"name": one.name, **facts, "levels": count})
-        return {"home": self.places.home, **kinds}
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
 
     def gallery(self, asked: Asked) -> object:
         """Return which levels of a set pass the filters, in order of a feature."""

@@ -7,12 +7,16 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
 from dred.errors import ConfigError, lookup
 from dred.studio.answers import Asked, route
 from dred.studio.places import Places
+
+if TYPE_CHECKING:
+    from dred.config import TrainConfig
 
 SAID = "said.txt"  # the file of what a command says
 MOST_SAID = 4000  # bytes of it that are shown
@@ -34,6 +38,7 @@ class Jobs:
         return [
             route("GET", "job", lambda asked: self.state()),
             route("GET", "choices", self.choices),
+            route("POST", "preview", self.preview),
             route("POST", "train", self.train),
             route("POST", "resume", self.resume),
             route("POST", "stop", lambda asked: self.stop()),
@@ -46,14 +51,17 @@ class Jobs:
 
         return {"methods": list(METHODS), "presets": list(find_task("gridworld").budgets)}
 
-    def train(self, asked: Asked) -> object:
-        """Start a run."""
-        from dred.presets import METHODS
+    def preview(self, asked: Asked) -> object:
+        """Return all settings of a run before it is started, each with its line of help."""
+        from dred.assemble import config_text
         from dred.registry import find_task
 
+        return {"settings": config_text(planned(asked), find_task("gridworld"))}
+
+    def train(self, asked: Asked) -> object:
+        """Start a run."""
         method, preset = asked.text("method"), asked.text("preset")
-        lookup(METHODS, method, what="method")
-        lookup(find_task("gridworld").budgets, preset, what="preset")
+        planned(asked)
         name = asked.text("out")
         out = self.places.new(name)
         if out.exists():
@@ -67,6 +75,8 @@ class Jobs:
                 words += [f"--{option.replace('_', '-')}", str(place)]
         if asked.has("updates"):
             words += ["--updates", str(asked.whole("updates", most=MOST_UPDATES))]
+        if changes := changes_in(asked):
+            words += ["--set", *changes]
         return self._start(name, words)
 
     def resume(self, asked: Asked) -> object:
@@ -124,3 +134,31 @@ class Jobs:
             self._process.wait()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def changes_in(asked: Asked) -> list[str]:
+    """Return single settings that are to be changed, as `--set` takes them."""
+    changes = asked.text("changes", "").split()
+    if any(word.startswith("-") for word in changes):
+        raise ConfigError("Changes are NAME=VALUE with spaces between, such as ppo.epochs=3.")
+    return changes
+
+
+def planned(asked: Asked) -> "TrainConfig":
+    """Return the settings of the run that is asked for, or say what is wrong with them."""
+    from dred.assemble import assemble
+    from dred.presets import METHODS
+    from dred.registry import find_task
+    from dred.studies.grid import from_words
+    from dred.training.state import check_config
+
+    task, method, preset = find_task("gridworld"), asked.text("method"), asked.text("preset")
+    lookup(METHODS, method, what="method")
+    lookup(task.budgets, preset, what="preset")
+    changes = None
+    if asked.has("updates"):
+        changes = {"num_updates": asked.whole("updates", most=MOST_UPDATES)}
+    then = from_words(changes_in(asked))
+    made = assemble(METHODS[method], task, preset, changes=changes, then=then)
+    check_config(made.config, task)
+    return made.config

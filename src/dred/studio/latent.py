@@ -1,67 +1,67 @@
 """Fitted generators of the gridworld: a map of their latent space, and levels made from it."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from starlette.routing import Route
 
 from dred.config import check_seed
 from dred.errors import ConfigError
+from dred.generators import FittedModel, load
 from dred.levels import Level, to_text
-from dred.studio.answers import Asked, route
+from dred.studio.answers import Asked
 from dred.studio.drawing import level_of
-from dred.studio.places import Places
-from dred.studio.shelf import Kept, stamp
+from dred.studio.shelf import Kept, Shelf, stamp
 from dred.task import GeneratorInput
+from dred.tasks.gridworld.generators.vae.fitted import MODES, FittedVAE
 from dred.tasks.gridworld.levels.level import as_batch
 from dred.tasks.gridworld.levels.paths import solvable
 from dred.tasks.gridworld.task import GRIDWORLD
 
-if TYPE_CHECKING:
-    from dred.tasks.gridworld.generators.vae.fitted import FittedVAE
-
 MOST_MADE = 64
-LEVELS = "levels.npz"  # of a generator's folder
+LEVELS, FACTS = "levels.npz", "generator.json"  # of a generator's folder
 
 
 class Latents:
     """Answers what the page asks about generators."""
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
-        self._fitted: Kept[FittedVAE] = Kept(2)
+    def __init__(self, shelf: Shelf) -> None:
+        self.places = shelf.places
+        self._fitted: Kept[FittedModel] = Kept(2)
         self._maps: Kept[tuple[Float[np.ndarray, "level 2"], float]] = Kept(2)
 
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("GET", "latent", self.map),
-            route("POST", "between", self.between),
-            route("POST", "sample", self.sample),
-            route("POST", "mutate", self.mutate),
-        ]
-
-    def fitted(self, name: str) -> "FittedVAE":
+    def fitted(self, name: str) -> FittedModel:
         """Return a generator by its name."""
-        from dred.tasks.gridworld.generators.vae.fitted import load
-
         path = self.places.find(name)
-        if not (path / LEVELS).exists():
+        if not (path / LEVELS).exists() or not (path / FACTS).exists():
             raise ConfigError(
-                f"{name!r} is no generator of the gridworld's levels. Others have no map here."
+                f"{name!r} is no generator of the gridworld's levels. Others are not shown here."
             )
-        return self._fitted.get(stamp(path / "last.npz"), lambda: load(path))
+        return self._fitted.get(stamp(path / FACTS), lambda: load(path))
 
-    def map(self, asked: Asked) -> object:
-        """Return where the levels of the dataset lie, projected to two directions."""
+    def with_latents(self, name: str) -> FittedVAE:
+        """Return a generator that has a latent space."""
+        fitted = self.fitted(name)
+        if not isinstance(fitted, FittedVAE):
+            raise ConfigError(f"{name!r} has no latent space: levels can only be sampled from it.")
+        return fitted
+
+    def latent(self, asked: Asked) -> object:
+        """Return where the levels of the dataset lie, projected to two directions.
+
+        Generators without a latent space have no places, and can be sampled from.
+        """
         name = asked.text("generator")
         fitted = self.fitted(name)
-        places, share = self._maps.get(id(fitted), lambda: projected(fitted))
+        places, share = np.zeros((0, 2)), 0.0
+        if isinstance(fitted, FittedVAE):
+            places, share = self._maps.get(id(fitted), lambda: projected(fitted))
         return {
             "set": f"{name}/{LEVELS}",
+            "modes": modes_of(fitted),
             "points": np.round(places, 4),
             "share": share,
             "structure": fitted.dataset.structure,
@@ -73,7 +73,7 @@ class Latents:
 
         The same seed is the same noise, so the level changes only where the way does.
         """
-        fitted = self.fitted(asked.text("generator"))
+        fitted = self.with_latents(asked.text("generator"))
         most = len(fitted.dataset) - 1
         first, second = (asked.whole(end, most=most) for end in ("first", "second"))
         made = fitted.interpolate(
@@ -87,11 +87,11 @@ class Latents:
 
     def sample(self, asked: Asked) -> object:
         """Return new levels: between random pairs, near random levels, or from the prior."""
-        from dred.tasks.gridworld.generators.vae.fitted import MODES
-
-        fitted, mode = self.fitted(asked.text("generator")), asked.text("mode", MODES[0])
-        if mode not in MODES:
-            raise ConfigError(f"The mode must be one of {', '.join(MODES)}, not {mode!r}.")
+        fitted = self.fitted(asked.text("generator"))
+        modes = modes_of(fitted)
+        mode = asked.text("mode", modes[0])
+        if mode not in modes:
+            raise ConfigError(f"The mode must be one of {', '.join(modes)}, not {mode!r}.")
         key = jax.random.key(check_seed(asked.whole("seed", 0)))
         count = asked.whole("count", 12, most=MOST_MADE)
         return made_levels(fitted.sample(max(1, count), mode=mode, key=key))
@@ -103,10 +103,15 @@ class Latents:
         count = max(1, asked.whole("count", 12, most=MOST_MADE))
         parents = Level(*(np.repeat(part, count, axis=0) for part in as_batch(level)))
         if asked.has("generator"):
-            made = self.fitted(asked.text("generator")).reconstruct(parents, key=key)
+            made = self.with_latents(asked.text("generator")).reconstruct(parents, key=key)
         else:
             made = _edited(jax.tree.map(jnp.asarray, parents), key)
         return made_levels(made)
+
+
+def modes_of(fitted: FittedModel) -> Sequence[str]:
+    """Return in which ways a generator can be sampled from."""
+    return getattr(fitted, "modes", MODES)
 
 
 @jax.jit
@@ -122,7 +127,7 @@ def made_levels(made: Any) -> dict[str, object]:  # noqa: ANN401  (levels, of JA
     return {"levels": [to_text(one) for one in each], "solvable": solvable(levels)}
 
 
-def projected(fitted: "FittedVAE") -> tuple[Float[np.ndarray, "level 2"], float]:
+def projected(fitted: FittedVAE) -> tuple[Float[np.ndarray, "level 2"], float]:
     """Return two principal components of latents, and the share of variance that they have."""
     points = np.asarray(fitted.space.latents.mean)
     centred = points - points.mean(axis=0)

@@ -7,7 +7,7 @@ leads out of these folders: neither by `..`, nor by a link.
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from dred.errors import ConfigError
 from dred.storage import meta_of
@@ -100,6 +100,17 @@ class Places:
                 name = "/".join((label, *folder.relative_to(root).parts))
                 found += _in_folder(name, folder, files)
         return sorted(found, key=lambda one: (one.kind, one.name))
+
+    def listed(self) -> dict[str, object]:
+        """Return all that there is to show, by kind."""
+        kinds: dict[str, list[dict[str, object]]] = {kind: [] for kind in get_args(Kind)}
+        for one in self.scan():
+            facts = {
+                name: one.meta.get(name) for name in ("levels", "height", "width", "sizes", "task")
+            }
+            count = facts["levels"] if facts["levels"] is not None else one.meta.get("count")
+            kinds[one.kind].append({"name": one.name, **facts, "levels": count})
+        return {"home": self.home, **kinds}
 
 
 def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:

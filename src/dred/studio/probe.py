@@ -4,14 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from starlette.routing import Route
 
 from dred.errors import ConfigError, DredError
 from dred.exported_policy import Policy
-from dred.studio.answers import Asked, route
+from dred.studio.answers import Asked
 from dred.studio.drawing import level_of, seen_from
-from dred.studio.places import Places
-from dred.studio.shelf import Kept, stamp
+from dred.studio.shelf import Kept, Shelf, stamp
 from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.tries import Tries, try_level, visits
 
@@ -22,17 +20,9 @@ RUN = "run:"  # before the name of an agent's run; others come with dred
 class Probe:
     """Answers what the page asks about agents."""
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, shelf: Shelf) -> None:
+        self.places = shelf.places
         self._policies: Kept[Policy] = Kept()
-
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("GET", "agents", self.agents),
-            route("POST", "probe", self.probe),
-            route("POST", "tries", self.tries),
-        ]
 
     def agents(self, asked: Asked) -> object:
         """Return the agents that there are: those that come with dred, and those of runs."""
@@ -41,8 +31,8 @@ class Probe:
         from dred.runs import open_run
 
         found: list[dict[str, object]] = [
-            {"name": name, "label": f"{name} (comes with dred)", "solved": noted["solved"]}
-            for name, noted in pretrained.catalogue().items()
+            {"name": name, "label": f"{name} (comes with dred)", "guesses": False}
+            for name in pretrained.catalogue()
         ]
         for one in self.places.scan():
             if one.kind != "run" or not checkpoints_in(one.path / "checkpoints"):
@@ -52,7 +42,8 @@ class Probe:
             except DredError:
                 continue
             if record.task == "gridworld":
-                found.append({"name": f"{RUN}{one.name}", "label": one.name, "solved": {}})
+                guesses = "train" in record.levels  # which level it is in
+                found.append({"name": f"{RUN}{one.name}", "label": one.name, "guesses": guesses})
         return {"agents": found}
 
     def policy(self, name: str) -> Policy:
@@ -69,13 +60,18 @@ class Probe:
 
     def probe(self, asked: Asked) -> object:
         """Return an episode step by step: of an agent, or of whoever presses keys."""
+        level, _, tried = self.played(asked)
+        return {"frames": frames_of(level, tried), **outcome(tried)}
+
+    def played(self, asked: Asked) -> tuple[Level, Policy, Tries]:
+        """Play an episode as a request says; the same request is the same episode."""
         level, policy = level_of(asked.text("text")), self.policy(asked.text("agent"))
         told = asked.json.get("actions") or []
         if not isinstance(told, list) or any(type(one) is not int for one in told):
             raise ConfigError("Actions must be a list of whole numbers.")
         seed, plays_on = asked.whole("seed", 0), not asked.json.get("stops")
         tried = try_level(level, policy, seed=seed, actions=told[:MOST_ACTIONS], plays_on=plays_on)
-        return {"frames": frames_of(level, tried), **outcome(tried)}
+        return level, policy, tried
 
     def tries(self, asked: Asked) -> object:
         """Return how often an agent gets through, and where it goes."""

@@ -16,6 +16,7 @@ from dred.errors import ConfigError
 from dred.studio.answers import Asked, route
 from dred.studio.guard import Guard, new_token
 from dred.studio.jobs import Jobs
+from dred.studio.parts import Parts
 from dred.studio.places import REPORT, Places
 
 PAGE = Path(__file__).with_name("page")
@@ -42,33 +43,18 @@ def new_app(folders: Sequence[Path], *, token: str, port: int) -> ASGIApp:
         yield
         jobs.close()
 
-    asked: list[BaseRoute] = [*_asked(places), *jobs.routes(), route("GET", "report", report)]
+    asked: list[BaseRoute] = [
+        *Parts(places).routes(),
+        *jobs.routes(),
+        route("GET", "folder", lambda asked: places.listed()),
+        route("GET", "report", report),
+    ]
     page = StaticFiles(directory=PAGE, html=True)
     whole = [
         Route(f"/{token}", lambda request: RedirectResponse(f"/{token}/")),
         Mount(f"/{token}", routes=[*asked, Mount("/", page)]),
     ]
     return Guard(Starlette(routes=whole, lifespan=lifespan), token=token, port=port)
-
-
-def _asked(places: Places) -> list[Route]:
-    """Return the routes of all parts."""
-    from dred.studio.drawing import Drawing
-    from dred.studio.galleries import Galleries
-    from dred.studio.latent import Latents
-    from dred.studio.probe import Probe
-    from dred.studio.shelf import Shelf
-    from dred.studio.watch import Watch
-
-    shelf = Shelf(places)
-    parts = (
-        Galleries(places, shelf),
-        Drawing(places),
-        Probe(places),
-        Latents(places),
-        Watch(places, shelf),
-    )
-    return [one for part in parts for one in part.routes()]
 
 
 def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) -> None:

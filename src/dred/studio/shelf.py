@@ -14,12 +14,16 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 from jaxtyping import Float
 
+from dred.checkpoint import checkpoints_in, update_of
 from dred.errors import ConfigError, DatasetError
+from dred.registry import find_task
+from dred.runs import Run, open_run
+from dred.storage import meta_of
 from dred.studio.places import Places
 from dred.task import Feature, LevelSet, Task
 
-BUFFER = "::buffer"  # after the name of a run, and the seed after it
-MOST_OPEN = 8
+BUFFER = "::buffer"  # after the name of a run; then -SEED, and @UPDATE if not the newest is meant
+MOST_OPEN, MOST_BUFFERS = 8, 24
 FACTS = {  # what is known of a level in a buffer
     "probability": Feature("probability", percent=True),
     "score": Feature("score"),
@@ -50,6 +54,11 @@ class Kept(Generic[KeptT]):
             while len(self._kept) > self.most:
                 self._kept.popitem(last=False)
             return self._kept[key]
+
+    def keys(self) -> list[object]:
+        """Return for what something is kept."""
+        with self._lock:
+            return list(self._kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,27 +100,46 @@ class Shelf:
     def __init__(self, places: Places) -> None:
         self.places = places
         self._open: Kept[OpenSet] = Kept()
+        self._buffers: Kept[OpenSet] = Kept(MOST_BUFFERS)
 
     def open(self, name: str) -> OpenSet:
         """Return a set: of a file, or the buffer of a run."""
-        run, mark, seed = name.partition(BUFFER)
+        run, mark, rest = name.partition(BUFFER)
         if mark:
-            return self._buffer(self.places.find(run), seed.lstrip("-"))
+            seed, _, update = rest.lstrip("-").partition("@")
+            return self.buffer(run, whole(seed), whole(update) if update else None)
         path = self.places.find(name)
         return self._open.get(stamp(path), lambda: _read(path))
 
-    def _buffer(self, run: Path, seed: str) -> OpenSet:
-        from dred.checkpoint import checkpoints_in
+    def buffer(self, name: str, seed: int, update: int | None = None) -> OpenSet:
+        """Return the buffer of a run: as it was last saved, or after an update that was seen.
 
-        there = checkpoints_in(run / "checkpoints")
-        key = (str(run), seed, *(stamp(path) for path in there))
-        return self._open.get(key, lambda: _read_buffer(run, seed))
+        A run keeps few checkpoints; what was once read from them stays here for longer.
+        """
+        run = open_run(self.places.find(name))
+        newest = checkpoints_in(run.checkpoints)[-1:]
+        if update is None and newest:
+            update = update_of(newest[0])
+        key = (str(run.path), run.record.started, seed, update)
+        return self._buffers.get(key, lambda: _read_buffer(run, seed, update))
+
+    def updates(self, name: str, seed: int) -> list[int]:
+        """Return after which updates the buffer of a run can be shown, oldest first."""
+        run = open_run(self.places.find(name))
+        known = {update_of(path) for path in checkpoints_in(run.checkpoints)}
+        first = (str(run.path), run.record.started, seed)
+        keys = cast("list[tuple[Any, ...]]", self._buffers.keys())
+        return sorted(known | {key[3] for key in keys if key[:3] == first})
+
+
+def whole(said: str) -> int:
+    """Return a number in the name of a buffer."""
+    if not said.isdecimal() or len(said) > 11:
+        raise ConfigError(f"Seeds and updates are whole numbers, not {said!r}.")
+    return int(said)
 
 
 def _read(path: Path) -> OpenSet:
-    from dred.registry import find_task
-    from dred.storage import meta_of
-
     meta = meta_of(path)
     if meta is None:
         raise DatasetError(
@@ -129,12 +157,7 @@ def _read(path: Path) -> OpenSet:
     return OpenSet(task, levels, facts)
 
 
-def _read_buffer(path: Path, seed: str) -> OpenSet:
-    from dred.runs import open_run
-
-    if seed and not seed.isdecimal():
-        raise ConfigError(f"A seed is a whole number, not {seed!r}.")
-    run = open_run(path)
-    saved = run.buffer(int(seed) if seed else None)
+def _read_buffer(run: Run, seed: int, update: int | None) -> OpenSet:
+    saved = run.buffer(seed, update=update)
     facts = {name: np.asarray(getattr(saved, name), np.float64) for name in FACTS}
     return OpenSet(run.task, saved.levels, facts)

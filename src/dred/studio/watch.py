@@ -1,16 +1,17 @@
-"""Runs, also those at work: their state, curves, settings and the ancestry of levels."""
+"""Runs, also those at work: their state, curves and settings."""
 
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.routing import Route
-
+from dred.assemble import config_text
+from dred.checkpoint import checkpoints_in, update_of
 from dred.errors import DredError
 from dred.metrics import METRICS, Metric, of_features
-from dred.studio.answers import Asked, route
-from dred.studio.places import Places
+from dred.run_folder import RunFolder
+from dred.runs import open_run
+from dred.studio.answers import Asked
 from dred.studio.shelf import BUFFER, Kept, Shelf, stamp
 
 MOST_ROWS = 1500  # of a curve; longer ones are thinned out
@@ -21,18 +22,9 @@ ALSO = ("eta",)  # no report has a curve of it
 class Watch:
     """Answers what the page asks about runs."""
 
-    def __init__(self, places: Places, shelf: Shelf) -> None:
-        self.places, self.shelf = places, shelf
+    def __init__(self, shelf: Shelf) -> None:
+        self.places, self.shelf = shelf.places, shelf
         self._rows: Kept[list[dict[str, Any]]] = Kept()
-
-    def routes(self) -> list[Route]:
-        """Return what is asked, and who answers."""
-        return [
-            route("GET", "runs", self.runs),
-            route("GET", "curves", self.curves),
-            route("GET", "settings", self.settings),
-            route("GET", "lineage", self.lineage),
-        ]
 
     def runs(self, asked: Asked) -> object:
         """Return all runs with their state; what cannot be read is named with the reason."""
@@ -40,8 +32,6 @@ class Watch:
         return {"runs": [self._summary(one.name, one.path) for one in found]}
 
     def _summary(self, name: str, path: Path) -> dict[str, object]:
-        from dred.runs import open_run
-
         try:
             run = open_run(path)
             rows = self._metrics(path)
@@ -57,14 +47,13 @@ class Watch:
                 "seconds": last.get("seconds"),
                 "started": run.record.started,
                 "preset": run.record.preset,
+                "saved": max(map(update_of, checkpoints_in(run.checkpoints)), default=None),
                 "quiet": run.record.status == "running" and age_of(path) > QUIET,
             }
         except (DredError, ValueError, KeyError, TypeError) as error:
             return {"name": name, "status": "unreadable", "problem": str(error)}
 
     def _metrics(self, path: Path) -> list[dict[str, Any]]:
-        from dred.run_folder import RunFolder
-
         file = path / "metrics.jsonl"
         if not file.exists():
             return []
@@ -72,8 +61,6 @@ class Watch:
 
     def curves(self, asked: Asked) -> object:
         """Return all measurements of a run, and what they are."""
-        from dred.runs import open_run
-
         run = open_run(self.places.find(asked.text("run")))
         rows = self._metrics(run.path)
         shown = [
@@ -101,9 +88,6 @@ class Watch:
 
     def settings(self, asked: Asked) -> object:
         """Return what a run was started with."""
-        from dred.checkpoint import checkpoints_in
-        from dred.runs import open_run
-
         name = asked.text("run")
         run = open_run(self.places.find(name))
         saved = checkpoints_in(run.checkpoints)
@@ -113,49 +97,12 @@ class Watch:
             if not Path(noted.path).is_absolute() and (run.path / noted.path).exists()
         }
         return {
-            "config": run.record.config,
+            "settings": config_text(run.config, run.task),
             "changes": run.record.changes,
             "command": run.record.command,
             "versions": run.record.versions,
             "levels": given,
             "buffers": [f"{name}{BUFFER}-{seed}" for seed in run.seeds] if saved else [],
-        }
-
-    def lineage(self, asked: Asked) -> object:
-        """Return the ancestry of a level of a run's buffer, as far back as it was saved."""
-        from dred.reports.lineage import Kept as KeptLevel
-        from dred.reports.lineage import ancestors_of, each, line_of, saved_buffers
-        from dred.reports.material import Training
-        from dred.runs import open_run
-        from dred.studio.galleries import drawing_of
-
-        name, seed, number = asked.text("run"), asked.whole("seed"), asked.whole("number")
-        run = open_run(self.places.find(name))
-        now = self.shelf.open(f"{name}{BUFFER}-{seed}")
-        starts = run.config.method.initial_buffer == "dataset" and "train" in run.record.levels
-        files = saved_buffers(Training(run, seed, ()))
-        known = ancestors_of(files, run.levels("train") if starts else None, run.task)
-        facts = {fact: now.facts[fact].tolist() for fact in ("number", "parent", "generation")}
-        for place, level in enumerate(each(now.levels)):
-            about = {fact: column[place] for fact, column in facts.items()}
-            word = str(now.levels.structure[place])
-            known[int(about["number"])] = KeptLevel(level, word, about)
-        if number not in known:
-            return {"line": []}
-        line = line_of(known[number], known, longest=8)
-        drawn = run.task.level_format.collect(
-            stacked([one.level for one in line]), [one.made_by for one in line], {}
-        )
-        pictures = type(now)(run.task, drawn, {})
-        return {
-            "line": [
-                {
-                    "made_by": one.made_by,
-                    "number": one.facts.get("number"),
-                    "text": drawing_of(pictures, place),
-                }
-                for place, one in enumerate(line)
-            ]
         }
 
 
@@ -168,14 +115,6 @@ def age_of(run: Path) -> float:
     """Return for how many seconds a run has written nothing."""
     files = (run / "run.json", run / "metrics.jsonl")
     return time.time() - max(file.stat().st_mtime for file in files if file.exists())
-
-
-def stacked(levels: list[Any]) -> Any:  # noqa: ANN401  (a batch of the task's levels)
-    """Return levels as one batch."""
-    import jax
-    import numpy as np
-
-    return jax.tree.map(lambda *parts: np.stack(parts), *levels)
 
 
 def thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

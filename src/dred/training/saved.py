@@ -108,9 +108,12 @@ class SavedBuffer(NamedTuple):
     average: Float[np.ndarray, " level"]  # probability, averaged over the last updates
 
 
-def buffers_of(run: RunFolder) -> list[SavedBuffer]:
-    """The buffer of each seed, from the newest checkpoint that is whole."""
-    arrays = checkpoint.read_latest(run.checkpoints)
+def buffers_of(run: RunFolder, update: int | None = None) -> list[SavedBuffer]:
+    """The buffer of each seed, from the newest checkpoint that is whole or after an update."""
+    if update is None:
+        arrays = checkpoint.read_latest(run.checkpoints)
+    else:
+        arrays = checkpoint.read(checkpoint.path_of(run.checkpoints, update))
     if arrays is None:
         raise nothing_saved(run)
     makers = makers_in(arrays)

@@ -14,7 +14,7 @@ async function show() {
   const name = VIEWS.includes(said) ? said : "levels";
   const mine = ++shown;
   for (const link of document.querySelectorAll("nav a"))
-    link.toggleAttribute("aria-current", link.hash === `#${name}`);
+    link.hash === `#${name}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   const module = await import(`./${name}.js`);
   if (mine !== shown) return;
   leave();
@@ -31,9 +31,13 @@ async function show() {
 const THEMES = ["", "light", "dark"];
 const root = document.documentElement;
 root.dataset.theme = localStorage.getItem("dred-theme") || "";
-document.getElementById("theme").addEventListener("click", () => {
+const button = document.getElementById("theme");
+const named = () => button.setAttribute("aria-label", `Colours: ${root.dataset.theme || "as the system has them"}`);
+named();
+button.addEventListener("click", () => {
   root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
   localStorage.setItem("dred-theme", root.dataset.theme);
+  named();
 });
-addEventListener("hashchange", show);
+addEventListener("hashchange", async () => { await show(); view.focus({ preventScroll: true }); });
 show();

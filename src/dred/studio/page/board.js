@@ -23,7 +23,7 @@ export class Board {
     this.pen = canvas.getContext("2d");
     this.ring = ring ? 1 : 0;
     this.rows = [];
-    this.over = {};  // distances, path, seen, heat, pose, cursor, ghost
+    this.over = {};  // distances, path, seen, heat, pose, cursor, ghost, changed
     this.cell = 20;
     ready.then(() => this.draw());
   }
@@ -152,7 +152,7 @@ export class Board {
   }
 
   #cursor() {
-    for (const [place, colour] of [...(this.over.ghost || []).map(one => [one, "rgba(255,255,255,.85)"]),
+    for (const [place, colour] of [...(this.over.ghost || []).map(one => [one, "rgba(255,255,255,.85)"]), ...(this.over.changed || []).map(one => [one, "#ff4d8d"]),
       ...(this.over.cursor ? [[this.over.cursor, "#ff4d8d"]] : [])]) {
       this.pen.strokeStyle = colour;
       this.pen.lineWidth = Math.max(2, this.cell * 0.08);
@@ -162,12 +162,13 @@ export class Board {
 }
 
 /** A small picture of a drawing. */
-export function miniature(text, size, label) {
+export function miniature(text, size, label, over = {}) {
   const canvas = document.createElement("canvas");
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", label);
   const board = new Board(canvas);
   board.rows = rowsOf(text);
+  board.over = over;
   board.fit(size);
   return canvas;
 }

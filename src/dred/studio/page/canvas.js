@@ -9,14 +9,15 @@ import { Player } from "./player.js";
 const TOOLS = [["#", "Wall"], [".", "Floor"], [",", "Moss"], ["~", "Lava"], ["S", "Start"], ["G", "Goal"]];
 
 export async function show(view, query) {
-  const canvas = h("canvas", { id: "board", tabindex: 0, role: "img", "aria-describedby": "help",
+  const canvas = h("canvas", { id: "board", tabindex: 0, role: "application", "aria-describedby": "help",
     "aria-label": "The level. Arrows move the cursor, space paints, 1 to 6 choose a tile." });
   const board = new Board(canvas);
   const state = { tool: "#", symmetry: "none", mode: query.get("mode") || "draw", lays: { path: true, distances: false, seen: false },
     found: null, cursor: null, ghost: [] };
   const status = h("p", { id: "status", class: "status", role: "status" }, "…");
   const known = h("div");
-  const stage = h("div", { class: "stage" }, canvas);
+  const cursor = h("p", { class: "unseen", role: "status", id: "cursor" });
+  const stage = h("div", { class: "stage" }, canvas, cursor);
   const player = new Player(() => redraw(), mode => choose(mode));
 
   function redraw() {
@@ -43,14 +44,14 @@ export async function show(view, query) {
   const changed = () => { refit(); inspect(); };
   drawing.addEventListener("change", changed);
 
-  const modes = h("div", { class: "segments", role: "radiogroup", "aria-label": "What to do" },
+  const modes = h("div", { class: "segments", role: "group", "aria-label": "What to do" },
     [["draw", "Draw"], ["watch", "Watch an agent"], ["walk", "Walk yourself"]].map(([name, words]) =>
-      h("button", { role: "radio", "data-mode": name, onclick: () => choose(name) }, words)));
+      h("button", { "data-mode": name, onclick: () => choose(name) }, words)));
   const panels = { draw: drawPanel(state, redraw, known), agent: player.node };
   const side = h("section", { class: "side", "aria-label": "Tools" }, modes, status, panels.draw, panels.agent);
   function choose(mode) {
     state.mode = mode;
-    for (const button of modes.children) button.setAttribute("aria-checked", String(button.dataset.mode === mode));
+    for (const button of modes.children) button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
     panels.draw.classList.toggle("brief", mode !== "draw");
     panels.agent.hidden = mode === "draw";
     player.mode(mode, state.found ? drawing.text : null);
@@ -127,17 +128,17 @@ function pressed(event, state, canvas, player, redraw) {
     drawing.paint(mirrored(state.cursor, height, width, state.symmetry), state.tool);
   } else return;
   event.preventDefault();
-  canvas.setAttribute("aria-label", `Row ${state.cursor[0]}, column ${state.cursor[1]}: ${TOOLS.find(([symbol]) => symbol === drawing.rows[state.cursor[0]][state.cursor[1]])?.[1] || "start"}`);
+  document.getElementById("cursor").textContent = `Row ${state.cursor[0]}, column ${state.cursor[1]}: ${TOOLS.find(([symbol]) => symbol === drawing.rows[state.cursor[0]][state.cursor[1]])?.[1] || "start"}`;
   redraw();
 }
 
 function drawPanel(state, redraw, known) {
-  const tools = h("div", { class: "tools", role: "radiogroup", "aria-label": "Tile" }, TOOLS.map(([symbol, name], place) =>
-    h("button", { role: "radio", "data-tool": symbol, "aria-checked": String(state.tool === symbol), title: `${name} (${place + 1})`,
+  const tools = h("div", { class: "tools", role: "group", "aria-label": "Tile" }, TOOLS.map(([symbol, name], place) =>
+    h("button", { "data-tool": symbol, "aria-pressed": String(state.tool === symbol), title: `${name} (${place + 1})`,
       onclick: event => {
         const again = symbol === "S" && STARTS.includes(state.tool);
         state.tool = again ? STARTS[(STARTS.indexOf(state.tool) + 1) % STARTS.length] : symbol;
-        for (const one of tools.children) one.setAttribute("aria-checked", String(one === event.currentTarget));
+        for (const one of tools.children) one.setAttribute("aria-pressed", String(one === event.currentTarget));
         if (symbol === "S") event.currentTarget.querySelector(".swatch").className = `swatch start-${STARTS.indexOf(state.tool)}`;
       } }, h("span", { class: `swatch tile-${place}` }), h("span", {}, name))));
   const symmetry = options(h("select", { onchange: () => { state.symmetry = symmetry.value; } }),

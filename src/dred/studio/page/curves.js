@@ -40,3 +40,37 @@ export function chart(metric, lines, { total, percent = metric.percent } = {}) {
   return h("figure", { class: "chart", title: metric.plain || "", "data-metric": metric.name },
     h("h3", {}, metric.title, h("output", {}, latest.slice(0, 3).join(" · "))), picture);
 }
+
+/** A line over the moments of an episode, with a dot at one of them; rules at 0 and 1. */
+export function trace(canvas, values, at, [low, high]) {
+  const pen = canvas.getContext("2d"), { width, height } = canvas;
+  const look = getComputedStyle(canvas);
+  const x = i => 8 + i / Math.max(1, values.length - 1) * (width - 16), y = v => 10 + (high - v) / (high - low) * (height - 20);
+  pen.clearRect(0, 0, width, height);
+  pen.strokeStyle = look.getPropertyValue("--line");
+  pen.lineWidth = 2;
+  for (const v of [0, 1]) { pen.beginPath(); pen.moveTo(0, y(v)); pen.lineTo(width, y(v)); pen.stroke(); }
+  pen.strokeStyle = look.getPropertyValue("--accent");
+  pen.lineWidth = 4;
+  pen.lineJoin = "round";
+  pen.beginPath();
+  values.forEach((v, i) => pen.lineTo(x(i), y(v)));
+  pen.stroke();
+  pen.fillStyle = look.getPropertyValue("--ink");
+  pen.beginPath();
+  pen.arc(x(at), y(values[at] ?? low), 8, 0, 7);
+  pen.fill();
+}
+
+/** Bars: `entries` are [label, height, words]; every `each`th label is written. */
+export function bars(title, entries, { each = 1, name = "" } = {}) {
+  const most = Math.max(...entries.map(([, value]) => value)) || 1, wide = (WIDTH - 8) / entries.length;
+  const picture = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
+    "aria-label": `${title}: ${entries.slice(0, 12).map(([label, , words]) => `${label} ${words}`).join(", ")}` },
+    ...entries.flatMap(([label, value, words], place) => {
+      const tall = value / most * (HEIGHT - TOP - BOTTOM), left = 4 + place * wide;
+      const bar = s("rect", { x: left + wide * 0.08, width: wide * 0.84, y: HEIGHT - BOTTOM - tall, height: tall, fill: COLOURS[0] }, s("title", {}, `${label}: ${words}`));
+      return place % each ? [bar] : [bar, s("text", { x: left + wide / 2, y: HEIGHT - 5, "text-anchor": "middle" }, label)];
+    }));
+  return h("figure", { class: "chart", "data-bars": name }, h("h3", {}, title), picture);
+}

@@ -18,12 +18,12 @@ export class Gallery {
     new ResizeObserver(() => this.layout()).observe(this.node);
   }
 
-  show(set, told, sort) {
+  show(set, told, sort, stay = false) {
     Object.assign(this, { set, order: told.order, values: told.values, digest: told.digest, sort,
       feature: told.features[sort] });
-    this.focus = 0;
+    this.focus = stay ? Math.min(this.focus, told.order.length - 1) : 0;
     this.node.setAttribute("aria-label", `${told.order.length} levels`);
-    this.node.scrollTop = 0;
+    if (!stay) this.node.scrollTop = 0;
     this.layout();
   }
 

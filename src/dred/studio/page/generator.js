@@ -22,7 +22,25 @@ export async function show(view, query) {
   view.append(head, wait);
   const told = await get("latent", { generator: name });
   wait.remove();
-  return new Latent(view, name, told).leave;
+  if (told.points.length) return new Latent(view, name, told).leave;
+  view.append(h("p", { class: "soft" }, `This kind of generator has no map: it has no latent space. It was fitted to ${told.structure.length} levels.`),
+    h("section", { "aria-label": "New levels" }, sampler(name, told.modes)));
+}
+
+const MODES = { interpolate: "between pairs", reconstruct: "near levels", prior: "from the prior" };
+
+/** New levels of a generator of any kind. */
+function sampler(name, modes) {
+  const mode = options(h("select", { "aria-label": "How to sample" }), modes.map(one => [one, MODES[one] || one]));
+  const made = h("div", { class: "made" });
+  const sample = async () => {
+    const found = await post("sample", { generator: name, mode: mode.value, count: 12, seed: Math.floor(Math.random() * 2 ** 31) });
+    fill(made, found.levels.map((text, place) => h("button", { class: "made-one", onclick: () => { drawing.set(rowsOf(text)); location.hash = "#canvas"; } },
+      miniature(text, 104, `new level ${place}`), h("small", {}, found.solvable[place] ? "solvable" : "unsolvable"))));
+    made.append(h("button", { onclick: () => attempt(() => saveTo(found.levels)) }, "Save all …"));
+  };
+  return h("div", {}, h("h3", {}, "New levels"),
+    h("div", { class: "row" }, mode, h("button", { id: "sample", onclick: () => attempt(sample) }, "Sample 12")), made);
 }
 
 class Latent {
@@ -30,15 +48,14 @@ class Latent {
     Object.assign(this, { name, told, first: 0, second: Math.min(1, told.points.length - 1), share: 0.5, seed: 0, text: null, grabbed: null, hover: null });
     const kinds = [...new Set(told.structure)];
     this.colour = new Map(kinds.map((kind, place) => [kind, COLOURS[(place + 1) % COLOURS.length]]));
-    this.map = h("canvas", { class: "map", id: "map", tabindex: 0, role: "img",
+    this.map = h("canvas", { class: "map", id: "map", tabindex: 0, role: "application",
       "aria-label": `A map of ${told.points.length} levels. Drag from one point to another, then drag the handle between them.` });
     this.board = new Board(h("canvas", { role: "img", id: "between", "aria-label": "The level between" }));
     this.ends = [h("img", { alt: "" }), h("img", { alt: "" })];
     this.slider = h("input", { type: "range", min: 0, max: 1, step: 0.01, value: 0.5, id: "share", "aria-label": "How far from the first level to the second", oninput: () => this.move(Number(this.slider.value)) });
     this.inputs = ["first", "second"].map(end => h("input", { type: "number", min: 0, max: told.points.length - 1, value: this[end], "aria-label": `The ${end} level`,
       onchange: event => this.choose(end, Number(event.target.value)) }));
-    this.said = h("p", { class: "status", role: "status", id: "made" });
-    const mode = options(h("select", { "aria-label": "How to sample" }), [["interpolate", "between pairs"], ["reconstruct", "near levels"], ["prior", "from the prior"]]);
+    this.said = h("p", { class: "status", role: "status", id: "made" }, "Decoding, the first time …");
     const side = h("section", { "aria-label": "Between two levels" },
       h("div", { class: "trio" }, h("figure", {}, this.ends[0]), h("figure", {}, this.board.canvas), h("figure", {}, this.ends[1])),
       this.slider, this.said, h("div", { class: "row" }, field("From level", this.inputs[0]), field("to level", this.inputs[1]),
@@ -46,7 +63,7 @@ class Latent {
       h("div", { class: "row", }, h("button", { class: "main", onclick: () => { if (this.text) { drawing.set(rowsOf(this.text)); location.hash = "#canvas"; } } }, "To the canvas"),
         h("button", { onclick: () => this.text && attempt(() => saveTo([this.text])) }, "Save to a set …"),
         h("button", { onclick: () => attempt(() => this.mutate()) }, "Mutate …")),
-      h("h3", {}, "New levels"), h("div", { class: "row" }, mode, h("button", { id: "sample", onclick: () => attempt(() => this.sample(mode.value)) }, "Sample 12")), this.made = h("div", { class: "made" }));
+      sampler(name, told.modes));
     for (const row of side.querySelectorAll(".row")) row.style.marginTop = ".5rem";
     view.append(h("div", { class: "latent" }, h("div", {}, this.map,
       h("div", { class: "keys" }, kinds.slice(0, 24).map(kind => { const dot = h("i"); dot.style.background = this.colour.get(kind); return h("span", {}, dot, kind || "levels"); })),
@@ -166,13 +183,6 @@ class Latent {
     Object.assign(map.dataset, { first: a, second: b, handle: this.handle() });
     disc(this.handle(), 12, accent);
     disc(this.handle(), 4.5, "#fff");
-  }
-
-  async sample(mode) {
-    const found = await post("sample", { generator: this.name, mode, count: 12, seed: Math.floor(Math.random() * 2 ** 31) });
-    fill(this.made, found.levels.map((text, place) => h("button", { class: "made-one", onclick: () => { drawing.set(rowsOf(text)); location.hash = "#canvas"; } },
-      miniature(text, 104, `new level ${place}`), h("small", {}, found.solvable[place] ? "solvable" : "unsolvable"))));
-    this.made.append(h("button", { onclick: () => attempt(() => saveTo(found.levels)) }, "Save all …"));
   }
 
   async mutate() {

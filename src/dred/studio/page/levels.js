@@ -5,6 +5,7 @@ import { Board, rowsOf } from "./board.js";
 import { dialog, facts, field, fill, h, number, options, short } from "./dom.js";
 import { drawing } from "./drawing.js";
 import { Gallery } from "./gallery.js";
+import { ancestry, bufferIn } from "./lineage.js";
 
 export async function show(view, query) {
   const folder = await get("folder");
@@ -20,26 +21,29 @@ export async function show(view, query) {
     h("a", { href: `#levels?${new URLSearchParams({ set: one.name })}`, "aria-current": one.name === chosen ? "true" : null },
       h("b", {}, short(one.name)),
       h("small", {}, one.of ? "levels of a generator"
-        : `${(one.levels ?? "?").toLocaleString("en")} levels${one.height ? ` · ${one.height}×${one.width}` : ""}`)))));
+        : `${(one.levels ?? "?").toLocaleString("en")} levels${one.sizes ? " of several sizes" : one.height ? ` · ${one.height}×${one.width}` : ""}`)))));
   const pane = h("section", { class: "pane", "aria-label": short(chosen) });
   view.append(h("aside", { "aria-label": "Sets of levels" }, h("h2", {}, "Sets"), list), pane);
   await openSet(pane, chosen, query);
 }
 
-export async function openSet(pane, set, query = new URLSearchParams()) {
+export async function openSet(pane, set, query = new URLSearchParams(), title = short(set)) {
+  fill(pane, h("p", { class: "soft empty" }, "Opening …"));
   const ask = { set, sort: query.get("sort") || "", descending: query.get("descending") === "1", ranges: {} };
-  const gallery = new Gallery((level, place) => large(set, gallery.order, place));
+  const gallery = new Gallery((level, place) => large(ask.set, gallery.order, place));
   const count = h("output", { class: "count", "aria-live": "polite" });
+  let stay = false;
   const take = found => {
     count.textContent = `${found.order.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} levels`;
-    gallery.show(set, found, ask.sort);
+    gallery.show(ask.set, found, ask.sort, stay);
+    stay = false;
   };
   const refresh = newest(() => post("gallery", ask), take);
   const told = await post("gallery", ask);
-  const bar = h("div", { class: "bar" }, h("h1", {}, short(set).replace("::buffer-", ", seed ")), count, controls(ask, told, refresh));
+  const bar = h("div", { class: "bar" }, h("h1", {}, title), count, controls(ask, told, refresh));
   fill(pane, bar, gallery.node);
   take(told);
-  return gallery;
+  return async other => { ask.set = other; stay = true; await refresh(); };  // the same filters, of a newer set
 }
 
 function controls(ask, told, refresh) {
@@ -90,6 +94,12 @@ async function large(set, order, place) {
     }
     const found = await post("inspect", { text: told.text });
     fill(body, ...drawn(told, found, known, lays, node));
+    const buffer = bufferIn(set);
+    if (buffer) {
+      const line = h("div", { class: "lineage" });
+      body.append(h("section", { class: "whole", "aria-label": "Ancestry" }, h("h3", {}, "Ancestry"), line));
+      ancestry(line, buffer, told.facts.number.value);
+    }
   });
   await go();
 }

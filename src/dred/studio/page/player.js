@@ -2,7 +2,9 @@
 
 import { attempt, get, newest, post } from "./api.js";
 import { Board } from "./board.js";
+import { trace } from "./curves.js";
 import { facts, field, fill, h, number, options, short } from "./dom.js";
+import { Memory } from "./memory.js";
 
 const ACTIONS = ["turn left", "turn right", "forward", "wait"];
 const OBJECTS = { 1: ".", 2: "#", 3: ",", 8: "G", 9: "~" };
@@ -11,14 +13,15 @@ const KEYS = { ArrowLeft: 0, ArrowRight: 1, ArrowUp: 2, a: 0, d: 1, w: 2 };
 export class Player {
   constructor(redraw, choose) {
     Object.assign(this, { redraw, choose, frames: [], at: 0, seed: 0, actions: [], heat: null, text: null, kind: "draw", timer: null });
-    this.agent = h("select", { onchange: () => this.again() });
+    this.agent = h("select", { onchange: () => { this.known(); this.again(); } });
+    this.memory = new Memory(() => this.again(), at => this.go(at));
     this.scrub = h("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Moment of the episode", oninput: () => { this.pause(); this.go(Number(this.scrub.value)); } });
     this.button = h("button", { class: "main", id: "play", onclick: () => this.timer ? this.pause() : this.play() }, "Play");
     this.speed = h("input", { type: "range", min: 1, max: 40, value: 8, "aria-label": "Steps a second" });
     this.said = h("p", { class: "status", role: "status", id: "episode" });
     this.view = h("canvas", { role: "img", "aria-label": "What the agent sees" });
     this.board = new Board(this.view, { ring: false });
-    this.bars = h("div", { class: "bars", "aria-label": "Probability of each action" });
+    this.bars = h("div", { class: "bars", role: "group", "aria-label": "Probability of each action" });
     this.value = h("canvas", { class: "value", role: "img", "aria-label": "The return it expects", width: 600, height: 130, onclick: event => this.go(Math.round(event.offsetX / event.target.clientWidth * (this.frames.length - 1))) });
     this.tried = h("div", { id: "tried", "aria-live": "polite" });
     const step = by => () => { this.pause(); this.go(this.at + by); };
@@ -32,7 +35,7 @@ export class Player {
     this.node = h("div", { class: "player", hidden: true }, field("Agent", this.agent), this.watching, this.walking, this.scrub,
       field("Speed", this.speed, "line"), this.said,
       h("div", { class: "mind" }, h("figure", {}, this.view, h("figcaption", {}, "what it sees")), this.bars),
-      h("figure", {}, this.value, h("figcaption", {}, "the return it expects, along its way")),
+      h("figure", {}, this.value, h("figcaption", {}, "the return it expects, along its way")), this.memory.node,
       h("button", { id: "tries", onclick: () => attempt(() => this.try64()) }, "Try 64 times"), this.tried);
     this.ask = newest(body => body && post("probe", body), (found, body) => this.take(found, body));
   }
@@ -41,7 +44,11 @@ export class Player {
     const { agents } = await get("agents");
     options(this.agent, agents.map(one => [one.name, short(one.label) || one.label]), chosen || agents.at(0)?.name);
     if (agents.some(one => one.name === "vae-dred") && !chosen) this.agent.value = "vae-dred";
+    this.guessing = new Set(agents.filter(one => one.guesses).map(one => one.name));
+    this.known();
   }
+
+  known() { this.memory.agent(this.guessing.has(this.agent.value)); }
 
   /** The level has changed. */
   level(text, kind) {
@@ -88,6 +95,7 @@ export class Player {
   take(found, body) {
     this.frames = found.frames;
     this.over_ = found.over;
+    this.memory.ask(body, body.stops ? found.frames.length - 1 : 0);
     this.ending = !found.over ? "" : found.solved ? `It reached the goal in ${found.steps} steps: return ${number(found.returned)}.`
       : found.steps >= this.frames.length - 1 && found.steps > 200 ? `Out of time after ${found.steps} steps.` : `It ended without the goal after ${found.steps} steps.`;
     this.scrub.max = this.frames.length - 1;
@@ -111,6 +119,7 @@ export class Player {
     this.board.over = { pose: [4, 2, 3] };
     this.board.fit(150);
     this.chances(frame);
+    this.memory.show(this.at);
     this.values();
     this.redraw();
   }
@@ -128,25 +137,8 @@ export class Player {
   }
 
   values() {
-    const pen = this.value.getContext("2d"), { width, height } = this.value;
-    const look = getComputedStyle(this.value);
     const values = this.frames.map(frame => frame.value);
-    const low = Math.min(0, ...values), high = Math.max(1, ...values);
-    const x = i => 8 + i / Math.max(1, values.length - 1) * (width - 16), y = v => 10 + (high - v) / (high - low) * (height - 20);
-    pen.clearRect(0, 0, width, height);
-    pen.strokeStyle = look.getPropertyValue("--line");
-    pen.lineWidth = 2;
-    for (const v of [0, 1]) { pen.beginPath(); pen.moveTo(0, y(v)); pen.lineTo(width, y(v)); pen.stroke(); }
-    pen.strokeStyle = look.getPropertyValue("--accent");
-    pen.lineWidth = 4;
-    pen.lineJoin = "round";
-    pen.beginPath();
-    values.forEach((v, i) => pen.lineTo(x(i), y(v)));
-    pen.stroke();
-    pen.fillStyle = look.getPropertyValue("--ink");
-    pen.beginPath();
-    pen.arc(x(this.at), y(values[this.at]), 8, 0, 7);
-    pen.fill();
+    trace(this.value, values, this.at, [Math.min(0, ...values), Math.max(1, ...values)]);
   }
 
   play() {

@@ -1,0 +1,62 @@
+"""What is asked at which address, and the part that answers, imported when it is first asked.
+
+Most parts need JAX and compiled programs, which take seconds to import. The page and the list of
+what there is need neither, so they are there at once.
+"""
+
+import importlib
+import threading
+from functools import partial
+from typing import Any
+
+from starlette.routing import Route
+
+from dred.studio.answers import Asked, route
+from dred.studio.places import Places
+
+# By module, its class, and the addresses that functions of that class answer, each of their name.
+ASKED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "galleries": ("Galleries", ("POST gallery", "GET picture", "GET level")),
+    "drawing": ("Drawing", ("POST inspect", "POST open", "POST save", "GET tiles")),
+    "probe": ("Probe", ("GET agents", "POST probe", "POST tries")),
+    "guess": ("Guess", ("POST guess",)),
+    "latent": ("Latents", ("GET latent", "POST between", "POST sample", "POST mutate")),
+    "turnover": ("Turnover", ("GET turnover", "GET lineage")),
+    "watch": ("Watch", ("GET runs", "GET curves", "GET settings")),
+}
+
+
+class Parts:
+    """The parts of the server, which share what is open."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._made: dict[str, Any] = {}
+        self._lock = threading.RLock()  # the first who asks imports, others wait
+
+    def routes(self) -> list[Route]:
+        """Return what is asked, and who answers."""
+        return [
+            route(*address.split(), partial(self.answer, part, address.split()[1]))
+            for part, (_, addresses) in ASKED.items()
+            for address in addresses
+        ]
+
+    def answer(self, part: str, name: str, asked: Asked) -> object:
+        """Return what a part has to say."""
+        return getattr(self[part], name)(asked)
+
+    def __getitem__(self, part: str) -> Any:  # noqa: ANN401  (one of the classes above)
+        """Return a part, made the first time that it is asked for."""
+        with self._lock:
+            if part not in self._made:
+                module = importlib.import_module(f"dred.studio.{part}")
+                self._made[part] = getattr(module, ASKED[part][0])(self._shelf())
+            return self._made[part]
+
+    def _shelf(self) -> Any:  # noqa: ANN401  (a `Shelf`, whose module is not imported here)
+        if "shelf" not in self._made:
+            from dred.studio.shelf import Shelf
+
+            self._made["shelf"] = Shelf(self.places)
+        return self._made["shelf"]
