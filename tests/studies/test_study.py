@@ -220,7 +220,7 @@ def test_without_ray_it_is_said_how_to_get_it(folder, monkeypatch):
 
 
 # A job that saves when it is interrupted, but only once it may; and what waits for it, which says
-# when it waits for the first time, and lets the job save when it waits again.
+# when it waits, and lets the job save when it waits after it has passed Ctrl-C on.
 SAVES = """
 import pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
@@ -228,7 +228,7 @@ try:
     (folder / "begun").touch()
     time.sleep(900)
 except KeyboardInterrupt:
-    while not (folder / "waits-2").exists():
+    while not (folder / "waits-again").exists():
         time.sleep(0.01)
     (folder / "saved").touch()
 """
@@ -237,11 +237,14 @@ import pathlib, subprocess, sys
 from dred.studies.jobs import end_of
 
 class Told(subprocess.Popen):
-    times = 0
+    name = "waits"
+
+    def send_signal(self, number):
+        self.name = "waits-again"
+        super().send_signal(number)
 
     def wait(self, timeout=None):
-        self.times += 1
-        pathlib.Path(sys.argv[2], f"waits-{self.times}").touch()
+        pathlib.Path(sys.argv[2], self.name).touch()
         return super().wait(timeout)
 
 end_of(Told([sys.executable, "-c", sys.argv[1], sys.argv[2]], start_new_session=True))
@@ -252,7 +255,7 @@ def test_ctrl_c_waits_until_a_job_has_saved(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", WAITS, SAVES, str(tmp_path)], stderr=subprocess.DEVNULL
     )
-    for name in ("begun", "waits-1"):
+    for name in ("begun", "waits"):
         wait_until((tmp_path / name).exists)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=PATIENCE) != 0
