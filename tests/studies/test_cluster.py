@@ -158,7 +158,7 @@ def test_ctrl_c_reaches_all_nodes_and_waits_until_their_jobs_have_saved(head, tm
         wait_until(lambda: len(names_of(tmp_path, "begun")) == 2 or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == -signal.SIGINT, said  # as Python ends of KeyboardInterrupt
+    assert process.returncode != 0 and said.strip().endswith("KeyboardInterrupt")
     assert names_of(tmp_path, "saved") == names_of(tmp_path, "begun")
 
 

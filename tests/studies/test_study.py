@@ -15,9 +15,10 @@ from dred.generation import needs_fitted
 from dred.levels import make
 from dred.presets import METHODS
 from dred.runs import Run, open_run
-from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
+from dred.studies.jobs import FitGenerator, Job, JobError, RunJob, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
+from dred.studies.summary import write_summary
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.presets import VAES
 from tests.patience import PATIENCE, study_killed_after, wait_until
@@ -80,6 +81,24 @@ def test_a_study_trains_evaluates_and_reports(whole, capsys):
     assert "uniform-seed-0 was finished" in capsys.readouterr().out
     main(["study", "status", str(whole.path.with_suffix(".toml"))])
     assert "12 of 12" in capsys.readouterr().out
+
+
+def test_a_run_is_read_once_for_the_summary_and_lines_are_in_the_order_of_runs(tmp_path):
+    class Once(RunJob):
+        finished, read = set(), []
+
+        def state(self):
+            return "finished" if self.name in self.finished else "begun"
+
+        def summary(self):
+            self.read.append(self.name)
+            return {"run": self.name}
+
+    runs, known = [Once(Folder(tmp_path), name) for name in "abc"], {}
+    for name, lines in (("b", "run\nb\n"), ("a", "run\na\nb\n")):
+        Once.finished.add(name)
+        assert write_summary(tmp_path, runs, known).read_text() == lines
+    assert Once.read == ["b", "a"]
 
 
 def is_free(folder):
