@@ -14,7 +14,10 @@ PROCGEN := "procgen2==0.10.7" "gym3==0.3.3" "gym==0.26.2"
 QUICK := tests/replay tests/evaluation tests/tasks/gridworld/levels tests/test_architecture.py \
 	tests/test_files.py tests/test_metrics.py tests/test_package.py tests/test_presets.py
 
-.PHONY: setup demo docs test test-quick test-long lint format clean
+# What `make coverage` reports: what knows no task.
+CORE := src/dred/replay/*,src/dred/agents/*,src/dred/training/*,src/dred/evaluation/*
+
+.PHONY: setup demo docs test test-quick test-long coverage lint format clean
 
 setup: .venv/.ready
 
@@ -43,6 +46,10 @@ test-quick: setup
 test-long: setup
 	$(BIN)/python -m pytest -m long
 
+coverage: setup
+	$(BIN)/python -m coverage run -m pytest -n 0 -m "not long"
+	$(BIN)/python -m coverage report --include='$(CORE)'
+
 lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -53,4 +60,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv demo site .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv demo site .pytest_cache .ruff_cache .hypothesis .coverage

@@ -1,17 +1,27 @@
-"""A study on two Ray nodes, one of which is lost; run where Ray is installed."""
+"""Studies on Ray nodes that are lost, that join, and that are told to stop."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from dred.cli import main
+from dred.commands import study as commands
+from dred.errors import ConfigError
+from dred.studies import jobs, summary
 from dred.studies.cluster import run_on_ray, search_on_ray
 from dred.studies.jobs import runs_of
 from dred.studies.search import stopped_by
 from dred.studies.study import read_study
-from tests.patience import wait_until
+from tests.patience import PATIENCE, wait_until
 from tests.studies.test_study import TINY, folder, numbers_in, study_of, whole
 
+ROOT = Path(__file__).parents[2]
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray forks, and leaves sockets open
 assert folder is not None  # fixtures that the tests below ask for by name
@@ -19,15 +29,21 @@ assert whole is not None
 
 
 @pytest.fixture
-def cluster():
+def head():
+    """A cluster of a head that does no jobs."""
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    ray.init(address=cluster.address, log_to_driver=False)
-    yield cluster, nodes
+    yield cluster
     ray.shutdown()
     cluster.shutdown()
+
+
+@pytest.fixture
+def cluster(head):
+    nodes = [head.add_node(num_cpus=1) for _ in range(2)]
+    ray.init(address=head.address, log_to_driver=False)
+    return head, nodes
 
 
 @pytest.mark.long
@@ -52,6 +68,109 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     assert sorted(told)[-1][1] == "is finished"
     main(["study", "report", str(file)])
     assert numbers_in(study) == numbers_in(whole)
+
+
+@pytest.mark.long
+def test_a_node_that_joins_does_what_is_left_while_results_are_collected(
+    head, folder, whole, monkeypatch, capsys
+):
+    file = study_of(folder, "joined", TINY)
+    study = read_study(file)
+    first, collected = head.add_node(num_cpus=1), []
+    ray.init(address=head.address, log_to_driver=False)
+
+    def write_and_note(*what, write=summary.write_summary):
+        path = write(*what)
+        collected.append(path.read_text())
+        return path
+
+    def exchange_nodes():
+        begun = study.path / "runs" / "uniform-seed-0" / "checkpoints"
+        wait_until(lambda: any(begun.glob("*.npz")))
+        head.remove_node(first, allow_graceful=False)  # there is no other: all has to wait
+        head.add_node(num_cpus=1)
+
+    monkeypatch.setattr(summary, "write_summary", write_and_note)
+    exchanging = threading.Thread(target=exchange_nodes)
+    exchanging.start()
+    runs = runs_of(study)
+    failures = commands.do_runs(study, [], runs, on="ray", cpus=1.0, gpus=0.0)
+    exchanging.join()
+    assert not failures
+    assert len(collected) == len(runs)  # each time that one is finished
+    assert "waits" not in capsys.readouterr().out
+    main(["study", "report", str(file)])
+    assert numbers_in(study) == numbers_in(whole)
+
+
+# What a job does here, after what every job does first: it waits, and saves when it is interrupted.
+SAVES = """
+import pathlib, time
+folder, name = map(pathlib.Path, words)
+try:
+    (folder / f"{name}-begun").touch()
+    time.sleep(3600)
+except KeyboardInterrupt:
+    time.sleep(1)
+    (folder / f"{name}-saved").touch()
+    sys.exit(130)
+"""
+
+# A study of three such jobs, for which there is room for two.
+STUDY = """
+import sys
+from pathlib import Path
+from dred.studies.cluster import run_on_ray
+from tests.studies.test_cluster import Folder, Saves
+jobs = [Saves(Folder(Path(sys.argv[1])), name) for name in ("one", "two", "three")]
+run_on_ray(jobs, lambda job, what: print(job.name, what), cpus=1.0, gpus=0.0)
+"""
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
+
+
+@dataclass(frozen=True)
+class Saves(jobs.Job):
+    def state(self):
+        return "waiting"
+
+    def commands(self):
+        if "time.sleep" not in jobs.LAUNCH:  # on the node
+            jobs.LAUNCH = jobs.LAUNCH.split("from dred")[0] + SAVES
+        return [[str(self.study.path), self.name]]
+
+
+@pytest.mark.long
+def test_ctrl_c_reaches_all_nodes_and_waits_until_their_jobs_have_saved(head, tmp_path):
+    for _ in range(2):
+        head.add_node(num_cpus=1)
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUDY, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "RAY_ADDRESS": head.address, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        wait_until(lambda: len(names_of(tmp_path, "begun")) == 2 or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0 and said.strip().endswith("KeyboardInterrupt")
+    assert names_of(tmp_path, "saved") == names_of(tmp_path, "begun")
+
+
+def names_of(folder, what):
+    return {path.name.split("-")[0] for path in folder.glob(f"*-{what}")}
+
+
+def test_without_a_cluster_it_is_said_how_to_start_one(folder, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setattr(ray, "init", lambda **options: (_ for _ in ()).throw(ConnectionError()))
+    with pytest.raises(ConfigError, match="ray start --head"):
+        run_on_ray([], print, cpus=1.0, gpus=0.0)
 
 
 def test_ray_tune_searches_and_the_runs_it_stops_are_noted(cluster, folder):

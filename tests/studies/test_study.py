@@ -21,9 +21,10 @@ from dred.presets import METHODS
 from dred.registry import find_task
 from dred.runs import Run, open_run
 from dred.studies.archive import pack, unpack
-from dred.studies.jobs import FitGenerator, Job, JobError, do, preparations, runs_of
+from dred.studies.jobs import FitGenerator, Job, JobError, RunJob, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
+from dred.studies.summary import write_summary
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.presets import VAES
 from tests.patience import PATIENCE, study_killed_after, wait_until
@@ -86,6 +87,24 @@ def test_a_study_trains_evaluates_and_reports(whole, capsys):
     assert "uniform-seed-0 was finished" in capsys.readouterr().out
     main(["study", "status", str(whole.path.with_suffix(".toml"))])
     assert "12 of 12" in capsys.readouterr().out
+
+
+def test_a_run_is_read_once_for_the_summary_and_lines_are_in_the_order_of_runs(tmp_path):
+    class Once(RunJob):
+        finished, read = set(), []
+
+        def state(self):
+            return "finished" if self.name in self.finished else "begun"
+
+        def summary(self):
+            self.read.append(self.name)
+            return {"run": self.name}
+
+    runs, known = [Once(Folder(tmp_path), name) for name in "abc"], {}
+    for name, lines in (("b", "run\nb\n"), ("a", "run\na\nb\n")):
+        Once.finished.add(name)
+        assert write_summary(tmp_path, runs, known).read_text() == lines
+    assert Once.read == ["b", "a"]
 
 
 def is_free(folder):
@@ -257,7 +276,7 @@ def test_without_ray_it_is_said_how_to_get_it(folder, monkeypatch):
 
 
 # A job that saves when it is interrupted, but only once it may; and what waits for it, which says
-# when it waits for the first time, and lets the job save when it waits again.
+# when it waits, and lets the job save when it waits after it has passed Ctrl-C on.
 SAVES = """
 import pathlib, sys, time
 folder = pathlib.Path(sys.argv[1])
@@ -265,7 +284,7 @@ try:
     (folder / "begun").touch()
     time.sleep(900)
 except KeyboardInterrupt:
-    while not (folder / "waits-2").exists():
+    while not (folder / "waits-again").exists():
         time.sleep(0.01)
     (folder / "saved").touch()
 """
@@ -274,11 +293,14 @@ import pathlib, subprocess, sys
 from dred.studies.jobs import end_of
 
 class Told(subprocess.Popen):
-    times = 0
+    name = "waits"
+
+    def send_signal(self, number):
+        self.name = "waits-again"
+        super().send_signal(number)
 
     def wait(self, timeout=None):
-        self.times += 1
-        pathlib.Path(sys.argv[2], f"waits-{self.times}").touch()
+        pathlib.Path(sys.argv[2], self.name).touch()
         return super().wait(timeout)
 
 end_of(Told([sys.executable, "-c", sys.argv[1], sys.argv[2]], start_new_session=True))
@@ -289,7 +311,7 @@ def test_ctrl_c_waits_until_a_job_has_saved(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", WAITS, SAVES, str(tmp_path)], stderr=subprocess.DEVNULL
     )
-    for name in ("begun", "waits-1"):
+    for name in ("begun", "waits"):
         wait_until((tmp_path / name).exists)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=PATIENCE) != 0

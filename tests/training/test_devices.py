@@ -24,7 +24,7 @@ from dred.tasks.gridworld.task import GRIDWORLD
 from dred.training.chunk import train_chunk
 from dred.training.state import new_setup, new_states, run_key
 from dred.training.train import Trainer
-from tests.patience import stopped_after
+from tests.patience import PATIENCE, stopped_after
 
 DRED = [sys.executable, "-m", "dred.cli"]
 LEVELS = make("cave-escape-train", count=12, size=9)
@@ -39,26 +39,47 @@ PPO = PPOConfig(
 )
 
 
-def config_for(method, devices):
-    return replace(train_config(method, "smoke", GRIDWORLD.budgets), ppo=PPO, devices=devices)
+def config_for(method, devices, ppo=PPO):
+    return replace(train_config(method, "smoke", GRIDWORLD.budgets), ppo=ppo, devices=devices)
 
 
-def after_an_update(method, devices):
-    setup = new_setup(config_for(method, devices), GRIDWORLD)
+def after_an_update(method, devices, ppo=PPO):
+    setup = new_setup(config_for(method, devices, ppo), GRIDWORLD)
     states = placed(new_states(setup, DATASET, (3,)), setup.mesh)
     given = RunContext(DATASET)
     return jax.device_get(train_chunk(states, jnp.stack([run_key(3)]), given, setup, 1))
 
 
-@pytest.mark.parametrize("method", ["uniform", "el-dred"])
-def test_two_devices_give_the_same_numbers_as_one_but_for_rounding(method):
-    one, two = (jax.tree.flatten_with_path(after_an_update(method, n))[0] for n in (1, 2))
+def check_same_but_for_rounding(mine, other):
+    one, two = (jax.tree.flatten_with_path(which)[0] for which in (mine, other))
     for (path, mine), (_, other) in zip(one, two, strict=True):
         name = jax.tree_util.keystr(path)
         if np.issubdtype(mine.dtype, np.floating):
             np.testing.assert_allclose(mine, other, rtol=2e-4, atol=2e-5, err_msg=name)
         else:
             np.testing.assert_array_equal(mine, other, err_msg=name)
+
+
+@pytest.mark.parametrize("method", ["uniform", "el-dred"])
+def test_two_devices_give_the_same_numbers_as_one_but_for_rounding(method):
+    check_same_but_for_rounding(after_an_update(method, 1), after_an_update(method, 2))
+
+
+EIGHT = """
+from dred.compute import use_devices
+assert use_devices(8) == 8
+from tests.training.test_devices import *
+ppo = replace(PPO, num_envs=8, num_minibatches=2)
+one = after_an_update("el-dred", 1, ppo)
+for devices in (4, 8):
+    check_same_but_for_rounding(one, after_an_update("el-dred", devices, ppo))
+"""
+
+
+@pytest.mark.long
+def test_four_and_eight_devices_give_the_same_numbers_as_one_but_for_rounding():
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", EIGHT], cwd=root, check=True, timeout=PATIENCE)
 
 
 @pytest.mark.long

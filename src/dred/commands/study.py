@@ -89,12 +89,14 @@ def do_runs(
     from dred.studies.jobs import sweep_away_unbegun
     from dred.studies.local import run_here
     from dred.studies.search import halve
-    from dred.studies.summary import write_summary
+    from dred.studies.summary import Line, write_summary
+
+    collected: dict[str, Line] = {}
 
     def say_and_collect(job: "Job", what: str) -> None:
         say(job, what)
         if what == "is finished":
-            write_summary(study.path, runs)
+            write_summary(study.path, runs, collected)
 
     study.path.mkdir(parents=True, exist_ok=True)
     with held(study.path):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
@@ -20,13 +21,16 @@ from dred.studies.study import Study
 # The commands of a job, in one process of their own: to start Python and JAX takes longer than a
 # small run. It has cores of its own if it is told which. On Linux it ends when the one that began
 # it ends, however that ends: else a job that was lost could go on beside its own second try. (The
-# parent is the thread that began it, so that thread must wait for it.)
+# parent is the thread that began it, so that thread must wait for it.) It hears Ctrl-C, which the
+# processes of Ray do not, nor what they begin.
 THEN = "&&"  # between commands
 LAUNCH = """
 import ctypes, os, signal, sys
 SIGNAL_AT_PARENTS_DEATH = 1
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(SIGNAL_AT_PARENTS_DEATH, signal.SIGKILL)
+if hasattr(signal, "pthread_sigmask"):
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 cores = sys.argv.pop(1)
 if cores:
     os.sched_setaffinity(0, map(int, cores.split(",")))
@@ -38,6 +42,8 @@ while words:
     print("$", *sys.argv, flush=True)
     main()
 """
+
+LOOKS_UP = 0.5  # seconds between two looks for Ctrl-C
 
 State = Literal["waiting", "begun", "finished"]
 Cores = tuple[int, ...]  # their numbers; none for all there are
@@ -333,9 +339,15 @@ def do(
 
 
 def end_of(process: subprocess.Popen[bytes]) -> int:
-    """The exit code of a process. Ctrl-C is passed on to it, and waits until it has saved."""
+    """The exit code of a process. Ctrl-C is passed on to it, and waits until it has saved.
+
+    It looks up from time to time, as a Ctrl-C that another thread raises, as Ray's do, is not heard
+    within a call that waits.
+    """
     try:
-        return process.wait()
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(timeout=LOOKS_UP)
     except KeyboardInterrupt:
         process.send_signal(signal.SIGINT)
         process.wait()
