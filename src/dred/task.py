@@ -22,6 +22,7 @@ from dred.host import HostEnvironment, Slots
 from dred.presets import BUDGETS
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
+Histogram = Float[np.ndarray, "..."]
 
 
 @runtime_checkable
@@ -216,10 +217,10 @@ class Task:
     """The numbers by which levels are described, by their names in metrics."""
     measure: Callable[[Levels], Mapping[str, Float[np.ndarray, " level"]]] | None = None
     """Return the features of levels; NaN where one is not defined. Not traced."""
-    histogram: (
-        Callable[[Levels, Float[np.ndarray, " level"] | None], Float[np.ndarray, "..."]] | None
-    ) = None
+    histogram: Callable[[Levels, Float[np.ndarray, " level"] | None], Histogram] | None = None
     """Return levels, each with a weight, as one distribution, by which shift is measured."""
+    align_histograms: Callable[[Histogram, Histogram], tuple[Histogram, Histogram]] | None = None
+    """Return two of them in one shape, if levels of several sizes give several shapes."""
     generators: Mapping[str, Generator] = field(default_factory=dict[str, Generator])
     """Where new levels come from, by name."""
     pictures: Pictures | None = None

@@ -18,10 +18,11 @@ from dred.tasks.gridworld.environment import GridworldEnvironment, State
 from dred.tasks.gridworld.generators import GENERATORS
 from dred.tasks.gridworld.levels.build import make
 from dred.tasks.gridworld.levels.dataset import LevelDataset, concatenate, load
-from dred.tasks.gridworld.levels.level import Level, size_words
+from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.levels.metrics import level_metrics
 from dred.tasks.gridworld.levels.render import draw_level
-from dred.tasks.gridworld.levels.shift import histogram_of
+from dred.tasks.gridworld.levels.shift import aligned, histogram_of
+from dred.tasks.gridworld.levels.sizes import sizes_in_words
 from dred.tasks.gridworld.levels.text import from_text
 from dred.tasks.gridworld.optimal import optimal_returns
 from dred.tasks.gridworld.pictures import draw_agent
@@ -111,7 +112,8 @@ def paper_suite(train: LevelSet) -> dict[str, LevelSet]:
 
 def describe_size(levels: LevelSet) -> str:
     """Return how large levels are."""
-    return f"{size_words(cast(LevelDataset, levels).shape)} each"
+    sizes = cast(LevelDataset, levels).sizes
+    return f"{sizes_in_words(sizes)}{' each' if len(sizes) == 1 else ''}"
 
 
 def from_gym(observation: View | Mapping[str, Any]) -> View:
@@ -156,6 +158,7 @@ GRIDWORLD = Task(
     },
     measure=measure,
     histogram=histogram_of,
+    align_histograms=aligned,
     generators=GENERATORS,
     pictures=GridworldPictures(),
     picture_meaning="Lighter tiles are what the agent sees.",

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import Level, faults
+from dred.tasks.gridworld.levels.level import OUTSIDE, Level, cropped, faults
 from dred.tasks.gridworld.levels.metrics import level_metrics
-from dred.tasks.gridworld.levels.shift import histogram_of, jensen_shannon
+from dred.tasks.gridworld.levels.shift import divergence_of, histogram_of
+from dred.tasks.gridworld.levels.sizes import Shape, largest, padded
 
 
 class Quality(NamedTuple):
@@ -36,12 +37,15 @@ class Quality(NamedTuple):
         return {name: value if np.isfinite(value) else None for name, value in row.items()}
 
 
-START, GOAL = 4, 5
+START, GOAL = OUTSIDE + 1, OUTSIDE + 2
 
 
-def pictures(levels: Level) -> UInt8[np.ndarray, "level cell"]:
-    """The content of each level as one row of numbers: tiles, with start and goal drawn in."""
-    tiles = np.array(levels.tiles, np.uint8)
+def pictures(levels: Level, shape: Shape) -> UInt8[np.ndarray, "level cell"]:
+    """The content of each level as one row of numbers: tiles, with start and goal drawn in.
+
+    There is room for levels of this height and width.
+    """
+    tiles = np.array(padded(cropped(levels), shape).tiles, np.uint8)
     rows = np.arange(len(tiles))
     tiles[rows, levels.start[:, 0], levels.start[:, 1]] = START
     tiles[rows, levels.goal[:, 0], levels.goal[:, 1]] = GOAL
@@ -52,13 +56,14 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
     """The quality of a batch of levels."""
     levels = Level(*(np.asarray(part) for part in levels))
     metrics = level_metrics(levels)
-    ours, theirs = pictures(levels), pictures(dataset.levels)
+    shape = largest([cropped(levels).tiles.shape[1:], dataset.shape])
+    ours, theirs = pictures(levels, shape), pictures(dataset.levels, shape)
     nearest = nearest_distances(ours, theirs)
     broken: Bool[np.ndarray, " level"] = np.any(list(faults(levels).values()), axis=0)
     ours_in_bins = histogram_of(levels)
 
     def shift_to(others: LevelDataset) -> float:
-        return float(np.sqrt(jensen_shannon(ours_in_bins, histogram_of(others.levels))))
+        return float(np.sqrt(divergence_of(ours_in_bins, histogram_of(others.levels))))
 
     return Quality(
         levels=len(ours),
@@ -81,7 +86,10 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
 def nearest_distances(
     ours: UInt8[np.ndarray, "level cell"], theirs: UInt8[np.ndarray, "other cell"]
 ) -> Float[np.ndarray, " level"]:
-    """Cells in which each level differs from the nearest of the others."""
+    """Cells in which each level differs from the nearest of the others.
+
+    A cell that only one of two levels has is one in which they differ.
+    """
     matches = np.zeros((len(ours), len(theirs)), np.float32)
     for kind in range(GOAL + 1):
         matches += (ours == kind).astype(np.float32) @ (theirs == kind).astype(np.float32).T
