@@ -5,7 +5,7 @@ and where new ones come from, the task says. Optional parts are None or empty, a
 them is left out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -128,6 +128,9 @@ class Generator:
     """Its settings, as a frozen record of their usual values."""
     uses_parents: bool = False
     """Whether levels are made from parents, which are then noted."""
+    widen: Callable[[Levels, Any], Levels] | None = None
+    """Return the dataset, given settings, with room in its arrays for all that is made: parents
+    and what is proposed have that shape. Where levels are larger than those of the dataset."""
     prepare: Callable[[LevelSet], Any] | None = None
     """Return the model it needs, from the dataset alone."""
     load: Callable[[Path, LevelSet], Any] | None = None
@@ -229,6 +232,9 @@ class Task:
     """What readers of reports should know of pictures of episodes, in a sentence."""
     describe_size: Callable[[LevelSet], str] | None = None
     """Return how large the levels of a set are, in words."""
+    sizes_of: Callable[[LevelSet], Sequence[str]] | None = None
+    """Return the size of each level, as 15x15, by which results in a set with several are told
+    apart; None if all levels of the task are of one size."""
     from_gym: Callable[[Any], Any] | None = None
     """Return an observation as the agent takes it, from that or one of a Gymnasium environment."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dred.envs import Gridworld, GridworldEnvironment
@@ -80,7 +80,7 @@ def test_levels_of_several_sizes_are_played_as_minigrid_plays_each_alone():
 
 def test_time_limits_go_by_each_levels_own_area_unless_one_is_given():
     dataset = concatenate(
-        [make("cave-escape-train", count=4), make("cave-escape-train", 4, size=9)]
+        [make("cave-escape-train", count=4), make("cave-escape-train", count=4, size=9)]
     )
     env = GridworldEnvironment()
     world = env.prepare(dataset.levels)

@@ -3,7 +3,8 @@
     V(cell, heading) = 0 at the goal, else 1 + min(V after a left turn, V after a right turn,
                                                    V one cell ahead)
 
-where walls, lava and what lies outside the level cannot be entered, found by repeating that line until nothing changes.
+where walls, lava and what lies outside the level cannot be entered, found by repeating that line
+until nothing changes.
 """
 
 import jax

@@ -100,8 +100,8 @@ class LevelDataset:
     def __repr__(self) -> str:
         kinds = len(self.structures)
         return (
-            f"{len(self)} level{'s' if len(self) != 1 else ''} of {sizes_in_words(self.sizes)}, from "
-            f"{kinds} structure{'s' if kinds != 1 else ''}, digest {self.digest[:12]}"
+            f"{len(self)} level{'s' if len(self) != 1 else ''} of {sizes_in_words(self.sizes)}, "
+            f"from {kinds} structure{'s' if kinds != 1 else ''}, digest {self.digest[:12]}"
         )
 
     def __iter__(self) -> Iterator[Level]:

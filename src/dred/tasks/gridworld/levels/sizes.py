@@ -11,6 +11,7 @@ from jaxtyping import Int
 
 from dred.tasks.gridworld.levels.level import (
     OUTSIDE,
+    AnyArray,
     Level,
     cropped,
     has_outside,
@@ -30,11 +31,28 @@ def padded(level: Level, shape: Shape) -> Level:
     return level._replace(tiles=with_room(tiles, shape))
 
 
-def with_room(tiles: np.ndarray, shape: Shape) -> np.ndarray:
-    """Return tiles with padding up to this height and width."""
+def with_room(tiles: AnyArray, shape: Shape) -> AnyArray:
+    """Return tiles with padding up to this height and width; JAX may trace them."""
     room = [(0, more - there) for more, there in zip(shape, tiles.shape[-2:], strict=True)]
-    before = [(0, 0)] * (tiles.ndim - 2)
-    return np.pad(tiles, [*before, *room], constant_values=OUTSIDE)
+    every = [(0, 0)] * (tiles.ndim - 2) + room
+    if isinstance(tiles, np.ndarray):
+        return np.pad(tiles, every, constant_values=OUTSIDE)
+    import jax.numpy as jnp
+
+    return jnp.pad(tiles, every, constant_values=OUTSIDE)
+
+
+def with_room_for(levels: Level, shapes: Iterable[Shape]) -> Level:
+    """Return a batch with padding, so that levels of these shapes can stand beside its own.
+
+    If these are smaller, too: a batch of several sizes is known by its padding.
+    """
+    own = levels.tiles.shape[-2:]
+    several = [own, *shapes]
+    height, width = largest(several)
+    if (height, width) == own and len(set(several)) > 1 and not has_outside(levels.tiles):
+        height += 1
+    return padded(levels, (height, width))
 
 
 def largest(shapes: Iterable[Shape]) -> Shape:

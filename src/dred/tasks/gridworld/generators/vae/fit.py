@@ -15,7 +15,7 @@ from dred.errors import DatasetError
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.elbo import Parts, loss_of
 from dred.tasks.gridworld.generators.vae.model import LevelVAE, Seen, with_running_values
-from dred.tasks.gridworld.levels.level import ANY_HEADING, Level
+from dred.tasks.gridworld.levels.level import ANY_HEADING, Level, has_outside
 
 
 class Fitting(eqx.Module):
@@ -33,6 +33,12 @@ History = list[dict[str, float]]  # a row per epoch
 
 def begin(levels: Level, config: VAEConfig, *, key: PRNGKeyArray) -> Fitting:
     """A model that knows nothing."""
+    if has_outside(levels.tiles):
+        raise DatasetError(
+            "The VAE is fitted to levels of one size, and these have several. Keep those of one "
+            "with `dred levels filter LEVELS --sizes 15 --out SOME`; or train with a method that "
+            "needs no VAE, such as plr, accel-d or resample-dred, which take levels of any sizes."
+        )
     count, height, width = levels.tiles.shape
     need_enough(count, round(config.validation_fraction * count))
     if config.augment_symmetries and height != width:
