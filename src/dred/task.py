@@ -187,6 +187,8 @@ class Feature:
     """Whether it is a share."""
     meaning: str = ""
     """What runs log of it, in a sentence; by itself the mean over levels as they are drawn."""
+    optional: bool = False
+    """Whether it is not given for some batches of levels."""
 
 
 def is_positive(returned: Float[Array, "*batch"]) -> Bool[Array, "*batch"]:

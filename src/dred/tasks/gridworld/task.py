@@ -161,6 +161,7 @@ GRIDWORLD = Task(
             "cells of a level",
             meaning="mean under P_Λ of the cells of a level, without the wall around, where levels "
             "differ in size",
+            optional=True,
         ),
         "solvable_mass": Feature(
             "probability of a solvable level",
