@@ -1,5 +1,6 @@
 """Levels of several sizes: padded to the largest, a level is the same level in everything."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dred.envs import Gridworld, GridworldEnvironment
-from dred.errors import DatasetError
+from dred.cli import main
+from dred.envs import Gridworld, GridworldEnvironment, make_gym
+from dred.errors import ConfigError, DatasetError
+from dred.evaluation.by_size import places_by_size
 from dred.levels import (
     concatenate,
     distances_to_goal,
@@ -25,11 +28,27 @@ from dred.levels import (
     shortest_path,
     to_text,
 )
+from dred.reports.material import Method, Suite
+from dred.reports.parts import with_parts
+from dred.reports.scores import Scores
+from dred.task import GeneratorInput
+from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.environment import time_limit
+from dred.tasks.gridworld.generators.edits import EditsConfig, edited
 from dred.tasks.gridworld.generators.quality import assess
+from dred.tasks.gridworld.generators.random import RandomConfig, random_rooms
+from dred.tasks.gridworld.generators.resample import RESAMPLE, ResampleConfig, process_of
+from dred.tasks.gridworld.generators.vae.fit import begin
 from dred.tasks.gridworld.levels.dataset import repeated_levels
 from dred.tasks.gridworld.levels.level import OUTSIDE, Level, as_batch, faults
-from dred.tasks.gridworld.levels.sizes import by_size, padded, sizes_of
+from dred.tasks.gridworld.levels.paths import solvable
+from dred.tasks.gridworld.levels.sizes import (
+    by_size,
+    counted_sizes,
+    padded,
+    sizes_of,
+    with_room_for,
+)
 from dred.tasks.gridworld.optimal import optimal_returns
 from dred.tasks.gridworld.pictures import draw_agent, draw_text
 from dred.tasks.gridworld.task import GRIDWORLD
@@ -38,7 +57,7 @@ from tests.strategies import FEW_SIZES
 from tests.strategies import levels as any_levels
 from tests.tasks.gridworld.test_gridworld import play_batch, random_level
 
-ROOM = (10, 11)  # larger than any of the sizes
+KEY = jax.random.key(0)
 more_room = st.tuples(st.integers(0, 4), st.integers(0, 4))
 
 
@@ -223,3 +242,128 @@ def test_padding_that_is_no_padding_is_refused(tiles, reason):
     if reason.startswith("not"):
         with pytest.raises(DatasetError, match="Repair or drop such levels"):
             level_metrics(as_batch(level))
+
+
+def mixed_input(count=12):
+    """What a generator is given in a run whose levels have two sizes."""
+    dataset = concatenate([make("cave-escape-train", count=4, size=side) for side in (9, 11)])
+    levels = jax.tree.map(jnp.asarray, dataset.levels)
+    parents = jax.tree.map(lambda leaf: leaf[jnp.arange(count) % len(dataset)], levels)
+    return GeneratorInput(levels, parents)
+
+
+def test_edits_stay_within_the_level():
+    given = mixed_input()
+    for key in jax.random.split(KEY, 5):
+        made = Level(*map(np.asarray, edited(given, EditsConfig(num_edits=30), key)))
+        assert not any(broken.any() for broken in faults(made).values())
+        assert sizes_of(made).tolist() == sizes_of(given.parents).tolist()
+        assert not np.array_equal(made.tiles, given.parents.tiles)
+
+
+def test_random_rooms_are_as_large_as_levels_of_the_dataset():
+    made = Level(*map(np.asarray, random_rooms(mixed_input(40), RandomConfig(), KEY)))
+    assert not any(broken.any() for broken in faults(made).values())
+    assert {shape for shape, _ in counted_sizes(made)} == {(7, 7), (9, 9)}
+
+
+def test_the_true_process_makes_levels_of_the_sizes_asked_for():
+    dataset, settings = make("cave-escape-train", count=4, size=9), ResampleConfig(sizes=(9, 11))
+    wide = RESAMPLE.widen(dataset.levels, settings)
+    assert wide.tiles.shape == (4, 9, 9)
+    levels = jax.tree.map(jnp.asarray, wide)
+    given = GeneratorInput(levels, jax.tree.map(lambda leaf: leaf[jnp.arange(12) % 4], levels))
+    given = eqx.tree_at(lambda g: g.model, given, process_of(dataset), is_leaf=lambda x: x is None)
+    made, again = (
+        Level(*map(np.asarray, RESAMPLE.propose(given, settings, KEY))) for _ in range(2)
+    )
+    assert made == again
+    assert not any(broken.any() for broken in faults(made).values())
+    assert {shape for shape, _ in counted_sizes(made)} == {(7, 7), (9, 9)}
+    assert solvable(made).all()
+    with pytest.raises(ConfigError, match="sizes .=3. must be at least 4"):
+        ResampleConfig(sizes=(15, 3))
+
+
+def test_there_is_room_for_all_sizes_and_several_are_known_by_their_padding():
+    levels = make("cave-escape-train", count=2, size=9).levels
+    env = GridworldEnvironment()
+    for shapes, shape in (
+        ((), (7, 7)),
+        (((7, 7),), (7, 7)),
+        (((9, 8),), (9, 8)),
+        (((5, 5),), (8, 7)),
+    ):
+        wide = with_room_for(levels, shapes)
+        assert wide.tiles.shape[1:] == shape
+        world = env.prepare(wide)
+        assert (world.limit is None) == (shape == (7, 7))
+        more = jax.jit(lambda levels, world=world: env.prepare_more(levels, world))(wide)
+        assert jax.tree.structure(more) == jax.tree.structure(world)
+        for one, other in zip(jax.tree.leaves(more), jax.tree.leaves(world), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_the_vae_refuses_levels_of_several_sizes():
+    dataset = concatenate([make("cave-escape-train", count=4, size=side) for side in (9, 11)])
+    with pytest.raises(DatasetError, match="fitted to levels of one size.*dred levels filter"):
+        begin(dataset.levels, VAEConfig(), key=KEY)
+
+
+def test_results_are_told_apart_by_size(tmp_path, capsys):
+    dataset = from_levels(
+        [from_text("S.G"), from_text("S.\n.G"), from_text("G.S"), from_text("SG")]
+    )
+    places = places_by_size(dataset, GRIDWORLD)
+    assert {name: where.tolist() for name, where in places.items()} == {
+        "3x4": [3],
+        "3x5": [0, 2],
+        "4x4": [1],
+    }
+    assert not places_by_size(dataset[:1], GRIDWORLD)
+    returned = np.array([[0.5, 0.0, 0.25, 0.75]])
+    scores = {"mine": Scores(returned, (returned > 0).astype(np.float64), {})}
+    suite = Suite("mine", 4, dataset, np.ones(4), GRIDWORLD)
+    (method,), suites = with_parts([Method("plr", (), scores)], [suite])
+    assert [(one.name, one.count) for one in suites] == [
+        ("mine", 4),
+        ("mine-3x4", 1),
+        ("mine-3x5", 2),
+        ("mine-4x4", 1),
+    ]
+    assert method.scores["mine-3x5"].returned.tolist() == [[0.5, 0.25]]
+    assert method.scores["mine-4x4"].solved.tolist() == [[0.0]]
+    assert list(suites[2].levels) == [dataset[0], dataset[2]]
+    assert "area" in GRIDWORLD.measure(dataset.levels)
+    assert GRIDWORLD.measure(dataset.levels)["area"].tolist() == [3, 4, 3, 2]
+    assert "area" not in GRIDWORLD.measure(dataset[:1].levels)
+
+
+def test_sets_of_several_sizes_are_described_and_filtered(tmp_path, capsys):
+    mixed = tmp_path / "mixed.npz"
+    concatenate([make("cave-escape-train", count=4, size=side) for side in (9, 11)]).save(mixed)
+    main(["levels", "info", str(mixed), "--sample", "1"])
+    told = capsys.readouterr().out
+    assert "8 of 2 sizes, 9×9 (4), 11×11 (4) with the wall around" in told
+    assert "11×11" in told.split("all")[0]
+    main(["levels", "filter", str(mixed), "--sizes", "9", "--out", str(tmp_path / "small.npz")])
+    assert load(tmp_path / "small.npz").digest == load(mixed)[:4].digest
+    assert load(tmp_path / "small.npz").shape == (7, 7)
+    main(["levels", "show", str(mixed), "--out", str(tmp_path / "a.png")])
+    with pytest.raises(SystemExit):
+        main(["levels", "filter", str(mixed), "--sizes", "15", "--out", str(tmp_path / "b.npz")])
+    assert (
+        "No level is of the size 15. Sizes, with the wall: 9x9, 11x11." in capsys.readouterr().err
+    )
+
+
+def test_gymnasium_plays_each_level_at_its_own_size():
+    levels = [from_text("S" + "." * 4 + "G"), from_text(">G\n..")]
+    env = make_gym(from_levels(levels), render_mode="ansi")
+    for number, level in enumerate(levels):
+        env.reset(options={"level": number, "heading": 0}, seed=0)
+        assert env.render().replace(">", "S") == to_text(level).replace(">", "S")
+        steps = 1
+        while not env.step(0)[3]:
+            steps += 1
+        assert steps == time_limit(*level.tiles.shape)
