@@ -44,6 +44,14 @@ class Environment(eqx.Module, Generic[LevelsT, WorldT, StateT, ObservationT]):
         """Lay out a batch of levels for playing; the levels themselves if nothing is to be done."""
         return cast(WorldT, levels)
 
+    def prepare_more(self, levels: LevelsT, world: WorldT) -> WorldT:
+        """Lay out levels made later, so that they can stand beside those of a world.
+
+        The world's structure is what they need; this is asked where JAX traces the levels.
+        """
+        del world
+        return self.prepare(levels)
+
     def num_levels(self, world: WorldT) -> int:
         """Return how many levels a world has: the length of its arrays, unless said otherwise."""
         return jax.tree.leaves(world)[0].shape[0]

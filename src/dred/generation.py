@@ -7,7 +7,7 @@ from typing import Any, cast
 from dred.config import MethodConfig
 from dred.errors import ConfigError, lookup
 from dred.settings import listed, names_in, varied
-from dred.task import Generator, LevelSet, Task
+from dred.task import Generator, Levels, LevelSet, Task
 
 NONE = "none"
 
@@ -77,6 +77,14 @@ def models_for(
         elif one.prepare is not None:
             models[name] = one.prepare(dataset)
     return models
+
+
+def with_room(method: MethodConfig, task: Task, dataset: Levels) -> Levels:
+    """Return the levels of a dataset in arrays with room for all that a method makes."""
+    for name, one in generators_of(method, task).items():
+        if one.widen is not None:
+            dataset = one.widen(dataset, settings_of(method, name, one))
+    return dataset
 
 
 def digest_of_fitted(method: MethodConfig, task: Task, folder: Path) -> str:

@@ -5,7 +5,7 @@ and where new ones come from, the task says. Optional parts are None or empty, a
 them is left out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -22,6 +22,7 @@ from dred.host import HostEnvironment, Slots
 from dred.presets import BUDGETS, NO_METHODS, PresetMethods
 
 Levels = Any  # a batch of levels: a pytree whose leaves have a leading axis
+Histogram = Float[np.ndarray, "..."]
 
 
 @runtime_checkable
@@ -127,6 +128,9 @@ class Generator:
     """Its settings, as a frozen record of their usual values."""
     uses_parents: bool = False
     """Whether levels are made from parents, which are then noted."""
+    widen: Callable[[Levels, Any], Levels] | None = None
+    """Return the dataset, given settings, with room in its arrays for all that is made: parents
+    and what is proposed have that shape. Where levels are larger than those of the dataset."""
     prepare: Callable[[LevelSet], Any] | None = None
     """Return the model it needs, from the dataset alone."""
     load: Callable[[Path, LevelSet], Any] | None = None
@@ -187,6 +191,8 @@ class Feature:
     """Whether it is a share."""
     meaning: str = ""
     """What runs log of it, in a sentence; by itself the mean over levels as they are drawn."""
+    optional: bool = False
+    """Whether it is not given for some batches of levels."""
 
 
 def is_positive(returned: Float[Array, "*batch"]) -> Bool[Array, "*batch"]:
@@ -222,10 +228,10 @@ class Task:
     """The numbers by which levels are described, by their names in metrics."""
     measure: Callable[[Levels], Mapping[str, Float[np.ndarray, " level"]]] | None = None
     """Return the features of levels; NaN where one is not defined. Not traced."""
-    histogram: (
-        Callable[[Levels, Float[np.ndarray, " level"] | None], Float[np.ndarray, "..."]] | None
-    ) = None
+    histogram: Callable[[Levels, Float[np.ndarray, " level"] | None], Histogram] | None = None
     """Return levels, each with a weight, as one distribution, by which shift is measured."""
+    align_histograms: Callable[[Histogram, Histogram], tuple[Histogram, Histogram]] | None = None
+    """Return two of them in one shape, if levels of several sizes give several shapes."""
     generators: Mapping[str, Generator] = field(default_factory=dict[str, Generator])
     """Where new levels come from, by name."""
     pictures: Pictures | None = None
@@ -234,6 +240,9 @@ class Task:
     """What readers of reports should know of pictures of episodes, in a sentence."""
     describe_size: Callable[[LevelSet], str] | None = None
     """Return how large the levels of a set are, in words."""
+    sizes_of: Callable[[LevelSet], Sequence[str]] | None = None
+    """Return the size of each level, as 15x15, by which results in a set with several are told
+    apart; None if all levels of the task are of one size."""
     from_gym: Callable[[Any], Any] | None = None
     """Return an observation as the agent takes it, from that or one of a Gymnasium environment."""
     suites: Mapping[str, Suite] = field(default_factory=dict[str, Suite])

@@ -14,8 +14,9 @@ from dred.files import OutputError
 
 if TYPE_CHECKING:
     from dred.evaluation.results import EvaluationConfig
+    from dred.evaluation.suites import Results
     from dred.runs import Run
-    from dred.task import LevelSet
+    from dred.task import LevelSet, Task
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class Evaluate:
                     f"{name}: {found.solved.mean():.1%} of {len(levels)} levels solved, mean "
                     f"return {found.returned.mean():.3f}, {found.path}"
                 )
+                lines += lines_by_size(name, levels, found, run.task)
         return lines
 
     def _over_training(self, run: "Run", sets: "dict[str, LevelSet]") -> list[str]:
@@ -128,6 +130,22 @@ class Evaluate:
         from dred.evaluation.results import EvaluationConfig
 
         return EvaluationConfig(levels.digest, update, self.episodes, self.seed, self.greedy)
+
+
+def lines_by_size(name: str, levels: "LevelSet", found: "Results", task: "Task") -> list[str]:
+    """Return a line for each size of levels, if a set has several."""
+    import numpy as np
+
+    from dred.evaluation.by_size import name_of_part, places_by_size
+
+    lines: list[str] = []
+    for size, places in places_by_size(levels, task).items():
+        here = np.isin(found.levels, places)
+        lines.append(
+            f"{name_of_part(name, size)}: {found.solved[here].mean():.1%} of {len(places)} levels "
+            f"solved, mean return {found.returned[here].mean():.3f}"
+        )
+    return lines
 
 
 def sets_named(names: Sequence[Path], run: "Run") -> "dict[str, LevelSet]":

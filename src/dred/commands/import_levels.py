@@ -14,9 +14,9 @@ from dred.errors import DatasetError
 class Import:
     """Turn levels of your own into a set: text drawings, PNG, JSON or Minigrid encodings.
 
-    SRC is a file or a folder of files. Levels that are not proper, not solvable, of another size
-    or already there are left out, and the report says which and why. For another task, whose levels
-    are numbers with names, it is a table: CSV or Parquet, with a column for each.
+    SRC is a file or a folder of files. Levels may differ in size. Those that are not proper, not
+    solvable or already there are left out, and the report says which and why. For another task,
+    whose levels are numbers with names, it is a table: CSV or Parquet, with a column for each.
 
     For example:
       dred levels import mine.txt --out mine.npz

@@ -10,6 +10,9 @@ import tyro
 from dred.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Bool
+
     from dred.tasks.gridworld.levels import LevelDataset
 
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -54,6 +57,7 @@ class Filter:
     For example:
       dred levels filter all.npz --solvable --out solvable.npz
       dred levels filter all.npz --structures maze_wall --shortest 10 --out mazes.npz
+      dred levels filter all.npz --sizes 15 --out small.npz
     """
 
     file: File
@@ -66,6 +70,8 @@ class Filter:
     """Of equal levels only the first."""
     structures: tuple[str, ...] = ()
     """Only levels of these structures."""
+    sizes: Annotated[tuple[str, ...], tyro.conf.arg(metavar="SIZE [SIZE …]")] = ()
+    """Only levels of these sizes, with the wall around: 15, or 15x21 for height and width."""
     shortest: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
     """Only levels with at least so many steps from start to goal."""
     longest: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
@@ -84,6 +90,8 @@ class Filter:
         if self.structures:
             self._check_structures(dataset)
             keep &= np.isin(dataset.structure, self.structures)
+        if self.sizes:
+            keep &= of_sizes(dataset, self.sizes)
         path = level_metrics(dataset.levels).path  # NaN where there is no way, which passes nothing
         if self.solvable:
             keep &= np.isfinite(path)
@@ -109,7 +117,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Concatenate:
-    """Put sets of levels of one size together; they may have no level in common.
+    """Put sets of levels together, also of different sizes; they may have no level in common.
 
     For example:
       dred levels concatenate mazes.npz rooms.npz --out both.npz
@@ -126,6 +134,23 @@ class Concatenate:
 
         check_places([self.out], self.files)
         write(concatenate([load(file) for file in self.files]), self.out)
+
+
+def of_sizes(dataset: "LevelDataset", wanted: Sequence[str]) -> "Bool[np.ndarray, '*level']":
+    """Return which levels have one of these sizes, said with the wall around."""
+    import numpy as np
+
+    from dred.tasks.gridworld.levels.sizes import sizes_of
+
+    known = {f"{height + 2}x{width + 2}": (height, width) for (height, width), _ in dataset.sizes}
+    keep = np.zeros(len(dataset), np.bool_)
+    for word in wanted:
+        size = known.get(word if "x" in word else f"{word}x{word}")
+        if size is None:
+            there = ", ".join(known)
+            raise ConfigError(f"No level is of the size {word}. Sizes, with the wall: {there}.")
+        keep |= (sizes_of(dataset.levels) == size).all(axis=1)
+    return keep
 
 
 def check_places(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:

@@ -176,7 +176,7 @@ class Furnish:
 
 @dataclass(frozen=True)
 class Info:
-    """Print what the levels of a set are like, structure by structure.
+    """Print what the levels of a set are like, structure by structure, and size by size.
 
     For example:
       dred levels info train.npz --against test.npz
@@ -195,14 +195,14 @@ class Info:
         """Print the tables."""
         from dred.tasks.gridworld.levels import load, shift_between
         from dred.tasks.gridworld.levels.dataset import repeated_levels
-        from dred.tasks.gridworld.levels.level import size_words
+        from dred.tasks.gridworld.levels.sizes import sizes_in_words
         from dred.tasks.gridworld.levels.tables import print_summaries
 
         check_at_least(1, sample=self.sample)
         dataset = load(self.file)
         other = load(self.against) if self.against else None
         print_summaries(dataset, sample=self.sample, seed=self.seed)
-        print(f"levels    {len(dataset)} of {size_words(dataset.shape)}")
+        print(f"levels    {len(dataset)} of {sizes_in_words(dataset.sizes)}")
         print(f"different {len(dataset) - int(repeated_levels(dataset).sum())}")
         print(f"digest    {dataset.digest}")
         if other is not None:

@@ -35,5 +35,8 @@ def shift_from(
     """Return how far weighted levels are from a dataset; None if the task cannot tell."""
     if task.histogram is None:
         return None
-    divergence = jensen_shannon(task.histogram(levels, weights), task.histogram(dataset, None))
+    theirs, ours = task.histogram(levels, weights), task.histogram(dataset, None)
+    if theirs.shape != ours.shape and task.align_histograms is not None:
+        theirs, ours = task.align_histograms(theirs, ours)
+    divergence = jensen_shannon(theirs, ours)
     return Shift(divergence, float(np.sqrt(divergence)))

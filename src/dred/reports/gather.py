@@ -11,6 +11,7 @@ from dred.evaluation.results import told_in
 from dred.reports.checks import check_digests, check_given_once, check_seeds, check_suites
 from dred.reports.material import ORDER, Material, Method, Suite, Training, suite_place
 from dred.reports.notes import describe
+from dred.reports.parts import with_parts
 from dred.reports.scores import Scores, read_evaluation
 from dred.reports.variants import variant_notes, variants_of
 from dred.runs import Run, open_run
@@ -32,7 +33,7 @@ def gather(paths: Sequence[Path]) -> Material:
     suites, missing = find_suites(runs, next(iter(scores.values())))
     dataset, _ = find_levels(runs, "train")
     notes = (*variant_notes(by_method(runs).items()), *describe(methods), *missing)
-    return Material(methods, suites, dataset, notes)
+    return Material(*with_parts(methods, suites), dataset, notes)
 
 
 def group(runs: Sequence[Run], scores: Mapping[Path, Mapping[str, Scores]]) -> tuple[Method, ...]:

@@ -114,7 +114,7 @@ def inspected(level: Level) -> dict[str, object]:
         "facts": {
             one.label: {"value": measured[name][0], "percent": one.percent}
             for name, one in GRIDWORLD.features.items()
-            if name != "solvable_mass"
+            if name in measured and name != "solvable_mass"
         },
     }
 

@@ -84,7 +84,7 @@ def begin_run(
         name: task.level_format.load(given) if isinstance(given, str | Path) else given
         for name, given in inputs.sets.items()
     }
-    check_sizes(sets)
+    check_sizes(sets, task)
     models_for(config.method, task, sets["train"], inputs.generator)
     if track is not None:
         check_tracker(track)
@@ -112,8 +112,10 @@ def spread_out(config: TrainConfig, devices: int) -> TrainConfig:
     return replace(config, devices=devices or most_devices(config.ppo, available))
 
 
-def check_sizes(sets: Mapping[str, LevelSet]) -> None:
-    """Stop at sets whose levels cannot be in one run."""
+def check_sizes(sets: Mapping[str, LevelSet], task: Task) -> None:
+    """Stop at sets whose levels cannot be in one run, if those of the task must have one size."""
+    if task.sizes_of is not None:
+        return
     shapes = {
         tuple(tuple(leaf.shape[1:]) for leaf in leaves_of(levels)) for levels in sets.values()
     }

@@ -244,7 +244,7 @@ def generate(
         model=context.models.get(name),
     )
     settings = settings_of(method, name, generator)
-    made = store(setup, generator.propose(given, settings, key))
+    made = store(setup, generator.propose(given, settings, key), beside=buffer.levels)
     best = buffer.best.at[locate(buffer, made)].get(mode="fill", fill_value=NEVER)
     return Generated(made, best, setup.task.optimal_of(made.level, made.world))
 

@@ -184,10 +184,13 @@ def first_buffer(setup: Setup, dataset: Levels) -> Buffer:
     )
 
 
-def store(setup: Setup, levels: Levels) -> Stored:
-    """Return levels as the buffer holds them."""
+def store(setup: Setup, levels: Levels, beside: Stored | None = None) -> Stored:
+    """Return levels as the buffer holds them, such as it can take beside those that it has."""
     as_arrays = jax.tree.map(jnp.asarray, levels)
-    return Stored(as_arrays, setup.environment.prepare(levels))
+    environment = setup.environment
+    if beside is None or isinstance(environment, HostEnvironment):
+        return Stored(as_arrays, environment.prepare(levels))
+    return Stored(as_arrays, environment.prepare_more(levels, beside.world))
 
 
 def new_state(setup: Setup, dataset: Levels, *, key: PRNGKeyArray) -> TrainState:

@@ -18,6 +18,7 @@ from dred.config import TrainConfig
 from dred.devices import placed
 from dred.evaluation.evenly import spread
 from dred.evaluation.gaps import gap_bound
+from dred.generation import with_room
 from dred.host import HostEnvironment, rows
 from dred.host_parts import names_saved
 from dred.interruption import Interruption, finishing_first
@@ -71,7 +72,8 @@ class Trainer:
         self.setup = new_setup(self.config, run.task)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
         prepare = self.setup.environment.prepare
-        levels = jax.tree.map(jnp.asarray, dataset.levels)
+        roomy = with_room(self.config.method, run.task, dataset.levels)
+        levels = jax.tree.map(jnp.asarray, roomy)
         self.context = RunContext(levels, models or {}, simulators_of(self.setup, run.seeds))
         self.states = placed(new_states(self.setup, levels, run.seeds), self.setup.mesh)
         sets = {"train": dataset, **({} if held_out is None else {"test": held_out})}

@@ -15,6 +15,15 @@ MAX_COUNT, MAX_SIZE, MAX_PARTS = 10**9, 1026, 64  # what one machine can be aske
 MAX_LAYERS, MAX_LAYER_SIZE = 64, 2048
 
 
+def check_size(size: int, *, where: str) -> None:
+    """Stop at a side of levels that cannot be."""
+    if not 4 <= size <= MAX_SIZE:
+        raise ConfigError(
+            f"{where} (={size}) must be at least 4, as it includes the wall on both sides, and at "
+            f"most {MAX_SIZE}."
+        )
+
+
 @dataclass(frozen=True)
 class WFCConfig:
     """How wave function collapse reads a pattern and grows a layout from it."""
@@ -115,11 +124,7 @@ class DatasetConfig:
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MAX_COUNT:
             raise ConfigError(f"count (={self.count}) must be at least 1 and at most {MAX_COUNT}.")
-        if not 4 <= self.size <= MAX_SIZE:
-            raise ConfigError(
-                f"size (={self.size}) must be at least 4, as it includes the wall on both sides, "
-                f"and at most {MAX_SIZE}."
-            )
+        check_size(self.size, where="size")
         if not self.structures:
             raise ConfigError("structures must name at least one structure or pattern file.")
         if not 0 <= self.part < self.parts <= MAX_PARTS:

@@ -1,5 +1,7 @@
 """The gridworld of the paper: walls, moss, lava, a goal, and an agent that sees a little."""
 
+from typing import TypeVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,22 +11,33 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from dred.environment import Environment, Transition
 from dred.errors import ConfigError, DatasetError
-from dred.tasks.gridworld.levels.level import ANY_HEADING, LAVA, WALL, Level, as_batch
+from dred.tasks.gridworld.levels.level import (
+    ANY_HEADING,
+    LAVA,
+    WALL,
+    Level,
+    as_batch,
+    has_outside,
+    own_sizes,
+)
+from dred.tasks.gridworld.optimal import reward_after
 from dred.tasks.gridworld.view import (
     GOAL,
     VIEW,
     View,
     World,
+    check_levels,
     draw_image,
     is_concrete,
+    lay_out,
     middle_tile,
-    prepare,
     read_lines,
 )
 
 LEFT, RIGHT, FORWARD = range(3)  # actions 3 to 6 do nothing, and take a step
 NUM_ACTIONS = 7
-STEPS_PER_AREA = 250 / 15**2  # the paper's time limits: 250 for 15×15, 2250 for 45×45
+Side = TypeVar("Side", int, Array)
+STEPS, AREA = 250, 15**2  # the paper's time limits: 250 for 15×15, 2250 for 45×45
 
 
 class State(eqx.Module):
@@ -59,7 +72,7 @@ class GridworldEnvironment(Environment[Level, World, State, View]):
     """The rules, for many agents that share one world of levels. See `Gridworld`."""
 
     max_steps: int | None = eqx.field(default=None, static=True)
-    """T; in proportion to the level's area if not given: 250 for 15×15 with the border."""
+    """T; in proportion to each level's area if not given: 250 for 15×15 with the border."""
 
     def __check_init__(self) -> None:
         given = self.max_steps
@@ -71,13 +84,30 @@ class GridworldEnvironment(Environment[Level, World, State, View]):
         """Actions are 0 … 6."""
         return NUM_ACTIONS
 
-    def time_limit(self, world: World) -> int:
-        """Return T in this world."""
-        return self.max_steps or time_limit(world.height, world.width)
+    def time_limit(self, world: World) -> int | Int[Array, " level"]:
+        """Return T in this world; of each level if they differ in size."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return time_limit(world.height, world.width) if world.limit is None else world.limit
 
     def prepare(self, levels: Level) -> World:
-        """Lay out a batch of levels for playing."""
-        return prepare(levels)
+        """Lay out a batch of levels for playing, with a time limit for each if some are padded.
+
+        Where JAX traces them that is not known, so each has its own then, too.
+        """
+        check_levels(levels)
+        same_size = is_concrete(levels.tiles) and not has_outside(levels.tiles)
+        return self.lay_out(levels, several_sizes=not same_size)
+
+    def prepare_more(self, levels: Level, world: World) -> World:
+        """Lay out levels to stand beside those of a world, in its shape."""
+        check_levels(levels)
+        return self.lay_out(levels, several_sizes=world.limit is not None)
+
+    def lay_out(self, levels: Level, *, several_sizes: bool) -> World:
+        """Lay out proper levels, which may differ in size or do not."""
+        own_limits = several_sizes and self.max_steps is None
+        return lay_out(levels, limits_of(levels) if own_limits else None)
 
     def num_levels(self, world: World) -> int:
         """Return how many levels a world has."""
@@ -112,6 +142,7 @@ class GridworldEnvironment(Environment[Level, World, State, View]):
         right = jnp.where(state.heading == 0, 1, 0) - jnp.where(state.heading == 2, 1, 0)
         time = state.time + 1
         limit = self.time_limit(world)
+        limit = limit if isinstance(limit, int) else limit[state.level]
         at_goal = forward & (in_front == GOAL)
         after = State(
             level=state.level,
@@ -123,7 +154,7 @@ class GridworldEnvironment(Environment[Level, World, State, View]):
         )
         return Transition(
             state=after,
-            reward=jnp.where(at_goal, 1.0 - 0.9 * time.astype(jnp.float32) / limit, 0.0),
+            reward=jnp.where(at_goal, reward_after(time, limit), 0.0),
             terminated=at_goal | (forward & (in_front == LAVA)),
             truncated=time >= limit,
         )
@@ -166,8 +197,10 @@ class Gridworld(eqx.Module):
                 "reset_to takes one level, such as dataset[0]. For a batch use "
                 "jax.vmap(env.reset_to), or env.environment."
             )
-        world = prepare(as_batch(level) if is_concrete(*level) else as_traceable_batch(level))
+        batch = as_batch(level) if is_concrete(*level) else as_traceable_batch(level)
+        check_levels(batch)
         rules = self.environment
+        world = rules.lay_out(batch, several_sizes=True)  # so that episodes have one structure
         agent = rules.reset(world, jnp.zeros((), jnp.int32), bits=jax.random.bits(key))
         return Episode(world, agent), rules.observe(world, agent)
 
@@ -187,9 +220,15 @@ class Gridworld(eqx.Module):
         return Step(episode, view, after.reward, after.terminated, after.truncated)
 
 
-def time_limit(height: int, width: int) -> int:
+def time_limit(height: Side, width: Side) -> Side:
     """The paper's time limit, in proportion to the area, the surrounding wall included."""
-    return round(STEPS_PER_AREA * (height + 2) * (width + 2))
+    return (2 * STEPS * (height + 2) * (width + 2) + AREA) // (2 * AREA)  # to the nearest
+
+
+def limits_of(levels: Level) -> Int[Array, " level"]:
+    """The time limit of each level of a batch, by its own area."""
+    height, width = own_sizes(jnp.asarray(levels.tiles))
+    return time_limit(height.astype(jnp.int32), width.astype(jnp.int32))
 
 
 def as_traceable_batch(level: Level) -> Level:

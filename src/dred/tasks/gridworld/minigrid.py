@@ -12,7 +12,15 @@ from minigrid.minigrid_env import MiniGridEnv
 from dred.errors import ConfigError, DatasetError
 from dred.tasks.gridworld.environment import Gridworld, time_limit
 from dred.tasks.gridworld.levels.encodings import MINIGRID_AGENT, from_minigrid
-from dred.tasks.gridworld.levels.level import ANY_HEADING, LAVA, MOSS, WALL, Level, as_batch
+from dred.tasks.gridworld.levels.level import (
+    ANY_HEADING,
+    LAVA,
+    MOSS,
+    WALL,
+    Level,
+    as_batch,
+    cropped,
+)
 from dred.tasks.gridworld.view import check_levels
 
 OBJECTS = {WALL: Wall, LAVA: Lava, MOSS: Floor}
@@ -30,6 +38,7 @@ class LevelEnv(MiniGridEnv):
         **options: Any,  # noqa: ANN401  (Minigrid's own)
     ) -> None:
         check_levels(as_batch(level))
+        level = cropped(level)
         limit = Gridworld(max_steps=max_steps).max_steps  # checks it
         if heading is not None and not ANY_HEADING <= heading <= 3:
             raise ConfigError(f"heading (={heading}) must be 0 to 3, or −1 for any.")

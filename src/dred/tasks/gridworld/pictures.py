@@ -9,7 +9,7 @@ from jaxtyping import Bool, UInt8
 from dred.errors import ConfigError
 from dred.files import replacing
 from dred.reports.kit.pictures import gif_of
-from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.level import Level, cropped, own_sizes
 from dred.tasks.gridworld.levels.render import draw_level
 from dred.tasks.gridworld.levels.text import START_OF, SYMBOL_OF
 
@@ -20,7 +20,7 @@ def seen_cells(
     level: Level, row: int, column: int, heading: int
 ) -> Bool[np.ndarray, "outer_height outer_width"]:
     """Which cells the agent sees, the surrounding wall included."""
-    height, width = level.tiles.shape
+    height, width = (int(side) for side in own_sizes(level.tiles))
     forward = ((0, 1), (1, 0), (0, -1), (-1, 0))[heading]
     sideways = (forward[1], forward[0])
     seen = np.zeros((height + 2, width + 2), np.bool_)
@@ -43,7 +43,7 @@ def draw_agent(
 
 def draw_text(level: Level, row: int, column: int, heading: int) -> str:
     """The same as text: the agent is > v < or ^."""
-    symbols = [[SYMBOL_OF[int(tile)] for tile in line] for line in level.tiles]
+    symbols = [[SYMBOL_OF[int(tile)] for tile in line] for line in cropped(level).tiles]
     symbols[int(level.goal[0])][int(level.goal[1])] = "G"
     symbols[row][column] = START_OF[heading]
     return "\n".join("".join(line) for line in symbols)

@@ -18,10 +18,11 @@ from dred.tasks.gridworld.environment import GridworldEnvironment, State
 from dred.tasks.gridworld.generators import GENERATORS
 from dred.tasks.gridworld.levels.build import make
 from dred.tasks.gridworld.levels.dataset import LevelDataset, concatenate, load
-from dred.tasks.gridworld.levels.level import Level, size_words
+from dred.tasks.gridworld.levels.level import Level, has_outside
 from dred.tasks.gridworld.levels.metrics import level_metrics
 from dred.tasks.gridworld.levels.render import draw_level
-from dred.tasks.gridworld.levels.shift import histogram_of
+from dred.tasks.gridworld.levels.shift import aligned, histogram_of
+from dred.tasks.gridworld.levels.sizes import sizes_in_words, sizes_of
 from dred.tasks.gridworld.levels.text import from_text
 from dred.tasks.gridworld.optimal import optimal_returns
 from dred.tasks.gridworld.pictures import draw_agent
@@ -91,7 +92,9 @@ def optimal(levels: Level, world: World) -> Float[Array, " level"]:
 def measure(levels: Level) -> dict[str, Float[np.ndarray, " level"]]:
     """Return the features of levels."""
     found = level_metrics(levels)
+    area = {"area": sizes_of(levels).prod(axis=1).astype(np.float64)}
     return {
+        **(area if has_outside(levels.tiles) else {}),
         "solvable_mass": np.isfinite(found.path).astype(np.float64),
         "path": found.path,
         "moss_density": found.moss_density,
@@ -111,7 +114,13 @@ def paper_suite(train: LevelSet) -> dict[str, LevelSet]:
 
 def describe_size(levels: LevelSet) -> str:
     """Return how large levels are."""
-    return f"{size_words(cast(LevelDataset, levels).shape)} each"
+    sizes = cast(LevelDataset, levels).sizes
+    return f"{sizes_in_words(sizes)}{' each' if len(sizes) == 1 else ''}"
+
+
+def sizes_in(levels: LevelSet) -> list[str]:
+    """Return the size of each level, with the wall around, as 15x15."""
+    return [f"{height + 2}x{width + 2}" for height, width in sizes_of(levels.levels).tolist()]
 
 
 def from_gym(observation: View | Mapping[str, Any]) -> View:
@@ -148,6 +157,12 @@ GRIDWORLD = Task(
             percent=True,
             meaning="mean under P_Λ of lava among lava and walls",
         ),
+        "area": Feature(
+            "cells of a level",
+            meaning="mean under P_Λ of the cells of a level, without the wall around, where levels "
+            "differ in size",
+            optional=True,
+        ),
         "solvable_mass": Feature(
             "probability of a solvable level",
             percent=True,
@@ -156,10 +171,12 @@ GRIDWORLD = Task(
     },
     measure=measure,
     histogram=histogram_of,
+    align_histograms=aligned,
     generators=GENERATORS,
     pictures=GridworldPictures(),
     picture_meaning="Lighter tiles are what the agent sees.",
     describe_size=describe_size,
+    sizes_of=sizes_in,
     from_gym=from_gym,
     suites={"paper": Suite(PAPER, paper_suite)},
     usual_levels={"train": "cave-escape-train", "test": "cave-escape-test"},

@@ -85,7 +85,7 @@ class Walk:
 
     def begin(self, number: int) -> Game:
         """Begin a level of the set."""
-        level = self.dataset[number]
+        level = self.dataset[number]  # without padding
         if int(level.heading) == ANY_HEADING:
             self.key, key = jax.random.split(self.key)
             heading = int(jax.random.randint(key, (), 0, 4))

@@ -12,8 +12,13 @@ from jaxtyping import Array, Bool, Float, Int, UInt8
 from dred.config import check_seed
 from dred.environment import Transition
 from dred.exported_policy import Policy
-from dred.tasks.gridworld.environment import GridworldEnvironment, State, check_actions
-from dred.tasks.gridworld.levels.level import Level, as_batch
+from dred.tasks.gridworld.environment import (
+    GridworldEnvironment,
+    State,
+    check_actions,
+    time_limit,
+)
+from dred.tasks.gridworld.levels.level import Level, as_batch, cropped
 from dred.tasks.gridworld.view import View, World
 
 ENVIRONMENT = GridworldEnvironment()
@@ -55,6 +60,7 @@ def try_level(
     """
     check_actions(np.asarray(actions, np.int64))
     rng = np.random.default_rng(check_seed(seed))
+    level = cropped(level)
     world = ENVIRONMENT.prepare(as_batch(level))
     bits = jnp.asarray(rng.integers(0, 2**32, count, dtype=np.uint32))
     state, view = _begin(world, bits)
@@ -62,7 +68,7 @@ def try_level(
     rows: list[tuple[np.ndarray, ...]] = []
     done: list[np.ndarray] = []
     over, steps, returned = np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros(count)
-    limit = ENVIRONMENT.time_limit(world) if plays_on else len(actions)
+    limit = time_limit(*level.tiles.shape) if plays_on else len(actions)
     while True:
         seen, place = jax.device_get((view, (state.row, state.column, state.heading)))
         _, value = critic.step(memory, seen.image, seen.direction)
@@ -116,7 +122,7 @@ def _step(world: World, state: State, action: Array) -> tuple[Transition[State],
 def visits(level: Level, tries: Tries) -> Float[np.ndarray, "height width"]:
     """Return in which share of the tries each cell was visited."""
     count = tries.row.shape[1]
-    been = np.zeros((count, *level.tiles.shape), np.bool_)
+    been = np.zeros((count, *cropped(level).tiles.shape), np.bool_)
     time, which = np.nonzero(tries.visited)
     been[which, tries.row[time, which], tries.column[time, which]] = True
     return been.mean(axis=0)

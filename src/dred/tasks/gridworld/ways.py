@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from dred.agents.protocol import Agent
 from dred.reports.episodes import record
-from dred.tasks.gridworld.environment import GridworldEnvironment
+from dred.tasks.gridworld.environment import GridworldEnvironment, time_limit
 from dred.tasks.gridworld.levels.example import WAYS, example_levels
 
 TRAINED = 3  # (a) to (c) come first
@@ -50,7 +50,7 @@ def ways_taken(agent: Agent, *, episodes: int = 64, seed: int = 0) -> Ways:
     count = len(levels)
     numbers = np.repeat(np.arange(count), episodes)
     world = env.prepare(levels[numbers].levels)
-    frames = env.time_limit(world)
+    frames = time_limit(*levels.shape)
     played = jax.device_get(
         record(agent, env, world, len(numbers), frames, key=jax.random.key(seed))
     )

@@ -111,13 +111,11 @@ def test_filter_takes_a_function_or_a_mask():
     assert numbers(dataset.filter(dataset.goal[:, 1] == 1)) == [0]
 
 
-def test_concatenate_keeps_order_and_refuses_repetition_and_mixed_sizes():
+def test_concatenate_keeps_order_and_refuses_repetition():
     dataset = numbered(6)
     assert numbers(concatenate([dataset[3:], dataset[:3]])) == [3, 4, 5, 0, 1, 2]
     with pytest.raises(DatasetError, match="more than once"):
         concatenate([dataset, dataset[:1]])
-    with pytest.raises(DatasetError, match="different sizes"):
-        concatenate([dataset, numbered(3)])
     with pytest.raises(DatasetError, match="nothing to concatenate"):
         concatenate([])
 
@@ -136,9 +134,7 @@ def test_every_change_of_a_level_changes_the_digest():
     assert len(digests) == 5
 
 
-def test_levels_of_different_sizes_do_not_make_a_set():
-    with pytest.raises(DatasetError, match="one size; these have 1×3, 1×4"):
-        from_levels([from_text("S.G"), from_text("S..G")])
+def test_a_set_needs_a_level():
     with pytest.raises(DatasetError, match="at least one level"):
         from_levels([])
 

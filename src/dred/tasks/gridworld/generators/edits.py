@@ -14,9 +14,18 @@ from jaxtyping import Array, Int, PRNGKeyArray, UInt8
 
 from dred.config import need_one
 from dred.task import Generator, GeneratorInput
-from dred.tasks.gridworld.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
+from dred.tasks.gridworld.levels.level import (
+    ANY_HEADING,
+    EMPTY,
+    LAVA,
+    MOSS,
+    OUTSIDE,
+    WALL,
+    Level,
+    own_sizes,
+)
 
-START, GOAL, NOWHERE = 4, 5, -1
+START, GOAL, NOWHERE = 4, 5, -1  # kinds to put, not tiles
 KINDS = (EMPTY, WALL, LAVA, MOSS, START, GOAL)
 
 
@@ -43,7 +52,9 @@ def edit(level: Level, num_edits: int, *, key: PRNGKeyArray) -> Level:
     """One level with a few changes."""
     key_cells, key_kinds, key_repair = jax.random.split(key, 3)
     height, width = level.tiles.shape
-    cells = jax.random.randint(key_cells, (num_edits,), 0, height * width)
+    rows, columns = own_sizes(level.tiles)  # where there is padding, it stays
+    cells = jax.random.randint(key_cells, (num_edits,), 0, rows * columns)
+    cells = cells // columns * width + cells % columns
     kinds = jax.random.choice(key_kinds, jnp.array(KINDS), (num_edits,))
     tiles = level.tiles.reshape(-1)
     goal = level.goal[0] * width + level.goal[1]
@@ -85,11 +96,11 @@ def repair(
     key_goal, key_start = jax.random.split(key)
     cell = jnp.arange(tiles.shape[0])
 
-    is_free = (tiles != WALL) & (tiles != LAVA)
+    is_free = (tiles != WALL) & (tiles != LAVA) & (tiles != OUTSIDE)
 
     def somewhere(other: Int[Array, ""], key: PRNGKeyArray) -> Int[Array, ""]:
-        """A random free cell, or any if none is free, but not the other one."""
-        chance = jax.random.uniform(key, cell.shape)
+        """A random free cell, or any if none is free, but not the other one, nor outside."""
+        chance = jax.random.uniform(key, cell.shape) - jnp.where(tiles == OUTSIDE, 4.0, 0.0)
         return jnp.argmax(
             chance + jnp.where(is_free, 1.0, 0.0) - jnp.where(cell == other, 2.0, 0.0)
         )

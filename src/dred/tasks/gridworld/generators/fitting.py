@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from dred.errors import DatasetError
+from dred.tasks.gridworld.levels.level import Level, has_outside
 
 ModelT = TypeVar("ModelT")
 History = list[dict[str, float]]  # a row per epoch
@@ -70,6 +71,17 @@ def need_enough(count: int, held_back: int) -> None:
         raise DatasetError(
             f"A model needs at least 3 levels to fit to, and a few hundred to be any good; there "
             f"{'is' if count == 1 else 'are'} {count}."
+        )
+
+
+def need_one_size(levels: Level, kind: str) -> None:
+    """Stop at levels of several sizes."""
+    if has_outside(levels.tiles):
+        raise DatasetError(
+            f"A generator of kind {kind} is fitted to levels of one size, and these have several. "
+            "Keep those of one with `dred levels filter LEVELS --sizes 15 --out SOME`; or train "
+            "with a method that needs no fitted generator, such as plr, accel-d or resample-dred, "
+            "which take levels of any sizes."
         )
 
 

@@ -6,7 +6,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from dred.tasks.gridworld.generators.quality import pictures
 from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.level import OUTSIDE, Level
 
 
 def copied_windows(levels: Level, dataset: LevelDataset, size: int) -> Float[np.ndarray, " level"]:
@@ -18,7 +18,8 @@ def copied_windows(levels: Level, dataset: LevelDataset, size: int) -> Float[np.
     ours, theirs = windows_of(levels, size), windows_of(dataset.levels, size)
     known = np.unique(as_keys(theirs.reshape(-1, size * size)))
     is_known: Bool[np.ndarray, " window"] = np.isin(as_keys(ours.reshape(-1, size * size)), known)
-    return is_known.reshape(len(ours), -1).mean(axis=1)
+    is_whole = (ours != OUTSIDE).all(axis=-1)  # of a level's own cells, padding left out
+    return np.mean(is_known.reshape(len(ours), -1), axis=1, where=is_whole)
 
 
 def windows_of(levels: Level, size: int) -> UInt8[np.ndarray, "level window cell"]:
@@ -26,7 +27,7 @@ def windows_of(levels: Level, size: int) -> UInt8[np.ndarray, "level window cell
     count, height, width = levels.tiles.shape
     if not 1 <= size <= min(height, width):
         raise ValueError(f"size (={size}) must be at least 1 and at most the side of a level.")
-    cells = pictures(levels).reshape(count, height, width)
+    cells = pictures(levels, (height, width)).reshape(count, height, width)
     found = sliding_window_view(cells, (size, size), axis=(1, 2))
     return found.reshape(count, -1, size * size)
 

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import Level, faults
+from dred.tasks.gridworld.levels.level import OUTSIDE, Level, cropped, faults, has_outside
 from dred.tasks.gridworld.levels.metrics import level_metrics
-from dred.tasks.gridworld.levels.shift import divergence_between, histogram_of
+from dred.tasks.gridworld.levels.shift import divergence_of, histogram_of
+from dred.tasks.gridworld.levels.sizes import Shape, largest, padded
 
 
 class Quality(NamedTuple):
@@ -36,12 +37,15 @@ class Quality(NamedTuple):
         return {name: value if np.isfinite(value) else None for name, value in row.items()}
 
 
-START, GOAL = 4, 5
+START, GOAL = OUTSIDE + 1, OUTSIDE + 2
 
 
-def pictures(levels: Level) -> UInt8[np.ndarray, "level cell"]:
-    """The content of each level as one row of numbers: tiles, with start and goal drawn in."""
-    tiles = np.array(levels.tiles, np.uint8)
+def pictures(levels: Level, shape: Shape) -> UInt8[np.ndarray, "level cell"]:
+    """The content of each level as one row of numbers: tiles, with start and goal drawn in.
+
+    There is room for levels of this height and width.
+    """
+    tiles = np.array(padded(cropped(levels), shape).tiles, np.uint8)
     rows = np.arange(len(tiles))
     tiles[rows, levels.start[:, 0], levels.start[:, 1]] = START
     tiles[rows, levels.goal[:, 0], levels.goal[:, 1]] = GOAL
@@ -52,14 +56,16 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
     """The quality of a batch of levels."""
     levels = Level(*(np.asarray(part) for part in levels))
     metrics = level_metrics(levels)
-    ours, theirs = pictures(levels), pictures(dataset.levels)
-    is_same_size = levels.tiles.shape[1:] == dataset.shape
-    nearest = nearest_distances(ours, theirs) if is_same_size else np.full(len(ours), np.nan)
+    own, theirs_in = cropped(levels).tiles.shape[1:], dataset.shape
+    shape = largest([own, theirs_in])
+    ours, theirs = pictures(levels, shape), pictures(dataset.levels, shape)
+    some_alike = own == theirs_in or has_outside(levels.tiles) or has_outside(dataset.tiles)
+    nearest = nearest_distances(ours, theirs) if some_alike else np.full(len(ours), np.nan)
     broken: Bool[np.ndarray, " level"] = np.any(list(faults(levels).values()), axis=0)
     ours_in_bins = histogram_of(levels)
 
     def shift_to(others: LevelDataset) -> float:
-        return float(np.sqrt(divergence_between(ours_in_bins, histogram_of(others.levels))))
+        return float(np.sqrt(divergence_of(ours_in_bins, histogram_of(others.levels))))
 
     return Quality(
         levels=len(ours),
@@ -82,7 +88,10 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
 def nearest_distances(
     ours: UInt8[np.ndarray, "level cell"], theirs: UInt8[np.ndarray, "other cell"]
 ) -> Float[np.ndarray, " level"]:
-    """Cells in which each level differs from the nearest of the others."""
+    """Cells in which each level differs from the nearest of the others.
+
+    A cell that only one of two levels has is one in which they differ.
+    """
     matches = np.zeros((len(ours), len(theirs)), np.float32)
     for kind in range(GOAL + 1):
         matches += (ours == kind).astype(np.float32) @ (theirs == kind).astype(np.float32).T

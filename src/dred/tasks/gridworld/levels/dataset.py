@@ -13,16 +13,25 @@ from dred import storage
 from dred.config import check_seed
 from dred.errors import DatasetError
 from dred.tasks.gridworld.levels.columns import ARRAYS, DTYPES, read_file
-from dred.tasks.gridworld.levels.level import Level, faults, size_words
+from dred.tasks.gridworld.levels.level import Level, cropped, faults
 from dred.tasks.gridworld.levels.paths import solvable
+from dred.tasks.gridworld.levels.sizes import (
+    Shape,
+    counted_sizes,
+    largest,
+    padded,
+    sizes_in_words,
+)
 from dred.tasks.gridworld.levels.text import to_text
 
 
 @dataclass(frozen=True, eq=False)
 class LevelDataset:
-    """A set of levels of one size. Immutable: every change gives a new set.
+    """A set of levels. Immutable: every change gives a new set.
 
     An integer picks one `Level`; a slice, a mask or a list of positions picks a smaller set.
+    Levels may differ in size: `tiles` is then as large as the largest, with padding beside smaller
+    ones, and no larger, so that equal sets have equal digests. A level picked has its own size.
     """
 
     tiles: UInt8[np.ndarray, "level height width"]
@@ -44,6 +53,8 @@ class LevelDataset:
             stored = np.asarray(array, DTYPES.get(name, np.str_))
             if name == "structure":
                 stored = np.array(stored.tolist(), np.str_)
+            if name == "tiles" and stored.ndim == 3:
+                stored = cropped(Level(stored, self.goal, self.start, self.heading)).tiles
             view = stored.view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
@@ -60,8 +71,13 @@ class LevelDataset:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Height and width of the levels, without the surrounding wall."""
+        """Height and width of the largest levels, without the surrounding wall."""
         return self.tiles.shape[1], self.tiles.shape[2]
+
+    @property
+    def sizes(self) -> list[tuple[Shape, int]]:
+        """The sizes of levels, smallest first, and how many levels have each."""
+        return counted_sizes(self.levels)
 
     @property
     def digest(self) -> str:
@@ -84,8 +100,8 @@ class LevelDataset:
     def __repr__(self) -> str:
         kinds = len(self.structures)
         return (
-            f"{len(self)} level{'s' if len(self) != 1 else ''} of {size_words(self.shape)}, from "
-            f"{kinds} structure{'s' if kinds != 1 else ''}, digest {self.digest[:12]}"
+            f"{len(self)} level{'s' if len(self) != 1 else ''} of {sizes_in_words(self.sizes)}, "
+            f"from {kinds} structure{'s' if kinds != 1 else ''}, digest {self.digest[:12]}"
         )
 
     def __iter__(self) -> Iterator[Level]:
@@ -111,7 +127,7 @@ class LevelDataset:
         if isinstance(index, int | np.integer):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"There is no level {index} in a set of {len(self)}.")
-            return Level(*(np.asarray(part[index]) for part in self.levels))
+            return cropped(Level(*(np.asarray(part[index]) for part in self.levels)))
         if not isinstance(index, slice):
             index = np.asarray(index)
             if index.dtype == np.bool_ and index.shape != (len(self),):
@@ -172,10 +188,13 @@ class LevelDataset:
 
 def facts_of(count: int, levels: Level) -> dict[str, object]:
     """What the meta of every file says of its levels."""
+    sizes = counted_sizes(levels)
+    several = {"sizes": [[*shape, number] for shape, number in sizes]} if len(sizes) > 1 else {}
     return {
         "levels": count,
         "height": levels.tiles.shape[1],
         "width": levels.tiles.shape[2],
+        **several,
         "solvable": int(solvable(levels).sum()),
     }
 
@@ -227,16 +246,12 @@ def from_levels(
     structure: str | Sequence[str] = "",
     meta: Mapping[str, object] | None = None,
 ) -> LevelDataset:
-    """A set of the given levels, which must be proper and of one size."""
+    """A set of the given levels, which must be proper; they may differ in size."""
     several = list(levels)
     if not several:
         raise DatasetError("A set needs at least one level, and none was given.")
-    sizes = sorted({level.tiles.shape for level in several})
-    if len(sizes) > 1:
-        shown = ", ".join(f"{height}×{width}" for height, width in sizes)
-        raise DatasetError(
-            f"All levels of a set must have one size; these have {shown}. Make one set per size."
-        )
+    shape = largest(level.tiles.shape for level in several)
+    several = [padded(level, shape) for level in several]
     names = [structure] * len(several) if isinstance(structure, str) else list(structure)
     dataset = LevelDataset(
         tiles=np.stack([level.tiles for level in several]).astype(np.uint8),
@@ -251,15 +266,11 @@ def from_levels(
 
 
 def concatenate(datasets: Sequence[LevelDataset]) -> LevelDataset:
-    """One set with the levels of all, in order. They must have one size and no level in common."""
+    """One set with the levels of all, in order. They must have no level in common."""
     if not datasets:
         raise DatasetError("There is nothing to concatenate: give at least one set of levels.")
-    sizes = {dataset.shape for dataset in datasets}
-    if len(sizes) > 1:
-        raise DatasetError(
-            f"Sets of different sizes cannot be concatenated: {sorted(sizes)} (height, width)."
-        )
-    parts = [dataset.arrays for dataset in datasets]
+    shape = largest(dataset.shape for dataset in datasets)
+    parts = [{**one.arrays, "tiles": padded(one.levels, shape).tiles} for one in datasets]
     joined = {name: np.concatenate([part[name] for part in parts]) for name in ARRAYS}
     made = {"by": "concatenate", "from": [dataset.digest for dataset in datasets]}
     dataset = LevelDataset(**joined, meta={"made": made})

@@ -1,7 +1,7 @@
 """Levels from elsewhere: text drawings, pictures, JSON and Minigrid encodings.
 
 Each importer turns a file into candidates; a candidate is a level, or the reason why it is none.
-`import_levels` keeps the proper, solvable, different ones of one size and reports on the rest.
+`import_levels` keeps the proper, solvable, different ones and reports on the rest.
 """
 
 import json
@@ -95,9 +95,8 @@ def import_levels(source: str | Path, options: ImportOptions | None = None) -> I
                 dropped.append((candidate.where, reason))
             else:
                 taken.append(candidate)
-    taken, odd = _one_size(taken)
     taken, repeated = _different(taken)
-    dropped += odd + repeated
+    dropped += repeated
     if not taken:
         where, reason = dropped[0] if dropped else (str(source), "it holds no drawing")
         more = f" ({len(dropped) - 1} more were dropped too.)" if len(dropped) > 1 else ""
@@ -149,24 +148,6 @@ def _why_not(level: Level | None) -> str:
     return "" if is_solvable(level) else "the goal cannot be reached from the start"
 
 
-def _one_size(taken: list[Candidate]) -> tuple[list[Candidate], list[tuple[str, str]]]:
-    """Keep the levels of the commonest size."""
-    sizes = Counter(cast(Level, candidate.level).tiles.shape for candidate in taken)
-    if len(sizes) < 2:
-        return taken, []
-    (height, width), _ = sizes.most_common(1)[0]
-    kept: list[Candidate] = []
-    odd: list[tuple[str, str]] = []
-    for candidate in taken:
-        here = cast(Level, candidate.level).tiles.shape
-        if here == (height, width):
-            kept.append(candidate)
-        else:
-            reason = f"it is {here[0]}×{here[1]}, while most levels are {height}×{width}"
-            odd.append((candidate.where, reason))
-    return kept, odd
-
-
 def _different(taken: list[Candidate]) -> tuple[list[Candidate], list[tuple[str, str]]]:
     """Keep the first of equal levels."""
     first: dict[bytes, str] = {}
@@ -174,7 +155,7 @@ def _different(taken: list[Candidate]) -> tuple[list[Candidate], list[tuple[str,
     repeated: list[tuple[str, str]] = []
     for candidate in taken:
         tiles, goal, start, _ = cast(Level, candidate.level)
-        content = tiles.tobytes() + goal.tobytes() + start.tobytes()
+        content = repr(tiles.shape).encode() + tiles.tobytes() + goal.tobytes() + start.tobytes()
         if content in first:
             repeated.append((candidate.where, f"it is the same as {first[content]}"))
         else:

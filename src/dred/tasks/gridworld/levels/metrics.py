@@ -11,6 +11,7 @@ from dred.tasks.gridworld.levels import measure
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level, as_batch, for_compiled
 from dred.tasks.gridworld.levels.paths import resistance_distance
+from dred.tasks.gridworld.levels.sizes import by_size, sizes_of, with_border
 
 
 class LevelMetrics(NamedTuple):
@@ -34,8 +35,10 @@ def level_metrics(levels: Level) -> LevelMetrics:
     lava, with the distance of `dred.levels.extended_distances`.
     """
     result = np.empty((len(levels.tiles), 6), np.float64)
-    tiles, goal, start, _ = for_compiled(levels)
-    measure.measure_levels(tiles, goal, start, result)
+    for places, some in by_size(for_compiled(levels)):
+        row = np.empty((len(some.tiles), result.shape[1]), np.float64)
+        measure.measure_levels(some.tiles, some.goal, some.start, row)
+        result[places] = row
     return LevelMetrics(*result.T)
 
 
@@ -104,8 +107,17 @@ def summarise_by_structure(
     seed: int = 0,
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[Summary]:
-    """One summary per structure, and one of the whole set at the end; `advance` hears of each."""
+    """One summary per structure, one per size if there are several, and one of the whole set.
+
+    `advance` hears of each.
+    """
     groups = [(name, dataset[dataset.structure == name]) for name in dataset.structures]
+    if len(dataset.sizes) > 1:
+        of_level = sizes_of(dataset.levels)
+        groups += [
+            (with_border(size), dataset[(of_level == size).all(axis=1)])
+            for size, _ in dataset.sizes
+        ]
     summaries: list[Summary] = []
     for name, group in [*groups, ("all", dataset)]:
         summaries.append(summarise(group, name=name, sample=sample, seed=seed))

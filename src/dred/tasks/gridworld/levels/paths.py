@@ -7,7 +7,13 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
 from dred.tasks.gridworld.levels import search
-from dred.tasks.gridworld.levels.level import Level, as_batch, for_compiled, is_navigable
+from dred.tasks.gridworld.levels.level import (
+    OUTSIDE,
+    Level,
+    as_batch,
+    for_compiled,
+    is_navigable,
+)
 from dred.tasks.gridworld.levels.search import UNREACHABLE as UNREACHABLE
 
 
@@ -35,6 +41,7 @@ def extended_distances(levels: Level) -> Int[np.ndarray, "batch height width"]:
     away = np.empty(distance.shape[1:], np.int32)
     for one in distance:
         search.extend_distances(one, away)
+    distance[np.asarray(levels.tiles) == OUTSIDE] = UNREACHABLE
     return distance
 
 

@@ -16,7 +16,8 @@ from PIL import Image, ImageDraw, ImageFont
 from dred.config import check_seed
 from dred.files import replacing
 from dred.tasks.gridworld.levels.dataset import LevelDataset
-from dred.tasks.gridworld.levels.level import EMPTY, LAVA, MOSS, WALL, Level, size_words
+from dred.tasks.gridworld.levels.level import EMPTY, LAVA, MOSS, WALL, Level, cropped
+from dred.tasks.gridworld.levels.sizes import sizes_in_words
 
 PALETTE: dict[int, tuple[int, int, int]] = {
     EMPTY: (16, 16, 20),
@@ -45,6 +46,7 @@ def draw_level(
     The agent stands at the start unless it is given as (row, column, heading). Cells that are
     `seen` are drawn lighter.
     """
+    level = cropped(level)
     tiles = np.pad(level.tiles, 1, constant_values=WALL)
     atlas = np.stack([_tile(kind, cell) for kind in sorted(PALETTE)])
     picture = atlas[tiles].swapaxes(1, 2).reshape(tiles.shape[0] * cell, tiles.shape[1] * cell, 3)
@@ -193,7 +195,7 @@ def gallery_of(
             rows.append((f"{name or 'levels'} ({len(members)})" if first == 0 else "", levels))
     hidden = len(dataset.structures) - max_rows
     more = f", {hidden} more structures not shown" if hidden > 0 else ""
-    title = f"{len(dataset)} levels of {size_words(dataset.shape)}{more}"
+    title = f"{len(dataset)} levels of {sizes_in_words(dataset.sizes)}{more}"
     return draw_gallery(rows, cell=cell, title=title)
 
 

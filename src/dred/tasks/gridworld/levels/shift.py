@@ -13,6 +13,9 @@ from dred.evaluation.shift import Shift, jensen_shannon
 from dred.tasks.gridworld.levels import measure
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level, for_compiled
+from dred.tasks.gridworld.levels.sizes import by_size
+
+Table = Float[np.ndarray, "tile _"]
 
 
 def histogram(
@@ -40,9 +43,9 @@ def histogram_of(
         )
     if chosen.sum() <= 0:
         raise DatasetError("weights must not all be 0: at least one level has to count.")
-    table = np.zeros((4, height * width + 1))
-    tiles, goal, _, _ = for_compiled(levels)
-    measure.count_tiles(tiles, goal, chosen / chosen.sum(), table)
+    table, shares = np.zeros((4, height * width + 1)), chosen / chosen.sum()
+    for places, some in by_size(for_compiled(levels)):
+        measure.count_tiles(some.tiles, some.goal, shares[places], table)
     return table
 
 
@@ -54,22 +57,22 @@ def shift_between(
     second_weights: Float[np.ndarray, " other_level"] | None = None,
 ) -> Shift:
     """How far apart two sets of levels are, also of different sizes."""
-    p, q = histogram(first, first_weights), histogram(second, second_weights)
-    divergence = divergence_between(p, q)
+    divergence = divergence_of(histogram(first, first_weights), histogram(second, second_weights))
     return Shift(divergence, float(np.sqrt(divergence)))
 
 
-def divergence_between(
-    first: Float[np.ndarray, "tile distance"], second: Float[np.ndarray, "tile other_distance"]
-) -> float:
-    """Jensen–Shannon divergence of two histograms, also of levels of different sizes."""
+def divergence_of(first: Table, second: Table) -> float:
+    """The Jensen–Shannon divergence of two histograms, also of levels of different sizes."""
+    return jensen_shannon(*aligned(first, second))
+
+
+def aligned(first: Table, second: Table) -> tuple[Table, Table]:
+    """Two histograms with equally many columns."""
     columns = max(first.shape[1], second.shape[1])
-    return jensen_shannon(_widen(first, columns), _widen(second, columns))
+    return _widen(first, columns), _widen(second, columns)
 
 
-def _widen(
-    table: Float[np.ndarray, "tile distance"], columns: int
-) -> Float[np.ndarray, "tile more_distances"]:
+def _widen(table: Table, columns: int) -> Table:
     """Add empty columns before the last one, which is that of unreachable cells."""
     missing = columns - table.shape[1]
     return np.insert(table, [table.shape[1] - 1] * missing, 0.0, axis=1) if missing else table

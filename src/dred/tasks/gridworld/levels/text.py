@@ -16,6 +16,7 @@ from dred.tasks.gridworld.levels.level import (
     MOSS,
     WALL,
     Level,
+    cropped,
     make_level,
 )
 
@@ -83,7 +84,8 @@ def from_text(drawing: str) -> Level:
 
 
 def to_text(level: Level) -> str:
-    """The drawing of a level, without a newline at the end."""
+    """The drawing of a level, without padding and without a newline at the end."""
+    level = cropped(level)
     symbols = [[SYMBOL_OF.get(int(tile), "?") for tile in row] for row in level.tiles]
     goal_row, goal_column = (int(part) for part in level.goal)
     start_row, start_column = (int(part) for part in level.start)

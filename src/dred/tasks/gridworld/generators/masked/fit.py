@@ -20,6 +20,7 @@ from dred.tasks.gridworld.generators.fitting import (
     batches_of,
     held_back_levels,
     need_enough,
+    need_one_size,
     new_fitting,
 )
 from dred.tasks.gridworld.generators.masked.bound import bound, bound_given, unknown_cells
@@ -44,6 +45,7 @@ def optimiser_of(config: MaskedConfig, levels: int) -> optax.GradientTransformat
 
 def begin(levels: Level, config: MaskedConfig, *, key: PRNGKeyArray) -> Fitting[MaskedModel]:
     """Return the fit of a model that knows nothing."""
+    need_one_size(levels, "masked")
     count = levels.tiles.shape[0]
     held_back = max(1, round(config.validation_fraction * count))
     need_enough(count, held_back)

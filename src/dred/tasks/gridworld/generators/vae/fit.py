@@ -20,6 +20,7 @@ from dred.tasks.gridworld.generators.fitting import (
     batches_of,
     held_back_levels,
     need_enough,
+    need_one_size,
     new_fitting,
 )
 from dred.tasks.gridworld.generators.symmetry import need_square, turned
@@ -30,6 +31,7 @@ from dred.tasks.gridworld.levels.level import Level
 
 def begin(levels: Level, config: VAEConfig, *, key: PRNGKeyArray) -> Fitting[LevelVAE]:
     """A model that knows nothing."""
+    need_one_size(levels, "vae")
     count, height, width = levels.tiles.shape
     need_enough(count, round(config.validation_fraction * count))
     if config.augment_symmetries:

@@ -15,6 +15,7 @@ from dred.task import GeneratorInput
 from dred.tasks.gridworld.generators.vae.model import Latent, LevelVAE
 from dred.tasks.gridworld.generators.vae.sample import between, draw_levels
 from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.sizes import padded
 
 
 class LatentSpace(eqx.Module):
@@ -77,7 +78,10 @@ class InterpolationConfig:
 
 
 def interpolated(given: GeneratorInput, settings: InterpolationConfig, key: PRNGKeyArray) -> Level:
-    """Return levels evenly spaced between a few random pairs of the dataset, all different."""
+    """Return levels evenly spaced between a few random pairs of the dataset, all different.
+
+    They have the one size that the model was fitted to.
+    """
     space: LatentSpace = given.model
     count = given.parents.tiles.shape[0]
     first, second, share = pairs_and_shares(
@@ -87,7 +91,8 @@ def interpolated(given: GeneratorInput, settings: InterpolationConfig, key: PRNG
         with_ends=settings.with_ends,
         key=key,
     )
-    return space.interpolate(first, second, share, key=jax.random.fold_in(key, 1))
+    made = space.interpolate(first, second, share, key=jax.random.fold_in(key, 1))
+    return padded(made, given.parents.tiles.shape[1:])
 
 
 def pairs_and_shares(

@@ -20,6 +20,7 @@ from dred.errors import lookup
 from dred.settings import varied
 from dred.task import FitRequest, LevelSet
 from dred.tasks.gridworld.generators.fitted import mode_of
+from dred.tasks.gridworld.generators.fitting import need_one_size
 from dred.tasks.gridworld.generators.folder import (
     FitFolder,
     check_same,
@@ -106,6 +107,7 @@ def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedWFC
     if out.exists():
         check_same({**task, "digest": dataset.digest}, out)
         return load(out)
+    need_one_size(dataset.levels, KIND)
     windows = fit_on(dataset, config, request.seed)
     folder = FitFolder(out, task, dataset, KIND)
     write_windows(folder.path / FILE, windows)
