@@ -18,25 +18,17 @@ import dred
 from dred.cli import COMMANDS, main, parse
 from dred.levels import from_levels, from_text, load
 from dred.runs import open_run
+from tests.commands import refused, run, said_well
 from tests.patience import stopped_after
 
 DRED = [sys.executable, "-m", "dred.cli"]
 
 
-def run(*arguments, **options):
+def process(*arguments):
+    """Give a command in a process of its own."""
     return subprocess.run(
-        [*DRED, *map(str, arguments)], capture_output=True, text=True, check=False, **options
+        [*DRED, *map(str, arguments)], capture_output=True, text=True, check=False
     )
-
-
-def refused(*arguments, **options):
-    """Run a command that must fail; what it says, after checking that it says it well."""
-    done = run(*arguments, **options)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert done.stderr.startswith("dred: ")
-    assert "Traceback" not in done.stderr
-    assert "\n\n" not in done.stderr.strip()
-    return done.stderr
 
 
 def width_of(path):
@@ -81,7 +73,7 @@ HEAVY = {
 
 
 def test_help_and_import_load_none_of_the_heavy_libraries():
-    shown = run("--help")
+    shown = process("--help")
     assert shown.returncode == 0 and "levels" in shown.stdout
     for program in (
         "import dred",
@@ -101,7 +93,7 @@ def test_dred_is_also_a_module_that_runs():
     done = subprocess.run(
         [sys.executable, "-m", "dred", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == run("--version").stdout != ""
+    assert done.stdout == process("--version").stdout != ""
 
 
 def every_command(verbs=COMMANDS, words=()):
@@ -219,7 +211,7 @@ def test_an_unknown_verb_is_a_usage_error_that_lists_the_verbs(capsys):
 
 
 def test_missing_and_truncated_files(train, tmp_path):
-    assert "There is no file none.npz" in refused("levels", "info", "none.npz")
+    assert "There is no file none.npz" in said_well(process("levels", "info", "none.npz"))
     cut = tmp_path / "cut.npz"
     cut.write_bytes(train.read_bytes()[:800])
     for verb in (("info",), ("check",), ("show", "--out", tmp_path / "x.png")):
@@ -278,7 +270,7 @@ def test_an_output_that_cannot_be_written(tmp_path):
 
 def test_a_full_disk_leaves_no_half_file(tmp_path):
     # numba's cache of compiled programs must be there already, or its files would be too large.
-    assert run(*small(tmp_path / "first.npz")).returncode == 0
+    assert process(*small(tmp_path / "first.npz")).returncode == 0
     words = shlex.join([*DRED, "levels", "make", "cave-escape-train", "--out", "x.npz"])
     done = subprocess.run(
         ["bash", "-c", f"ulimit -f 20; exec {words}"],  # files of at most 20 kB
@@ -299,7 +291,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path):
 @pytest.mark.long
 def test_stopped_in_the_middle_it_leaves_no_half_file_and_continues(tmp_path, how):
     command = ("levels", "make", "cave-escape-train", "--count", "12000", "--out")
-    assert run(*command, tmp_path / "whole.npz").returncode == 0
+    assert process(*command, tmp_path / "whole.npz").returncode == 0
     done = tmp_path / "cut.npz.partial" / "done.json"
     cut = stopped_after(done.name, how, [*command, tmp_path / "cut.npz"])
     if how == signal.SIGINT:
@@ -309,7 +301,7 @@ def test_stopped_in_the_middle_it_leaves_no_half_file_and_continues(tmp_path, ho
         assert "Traceback" not in cut.stderr
     assert not (tmp_path / "cut.npz").exists()
     assert 0 < int(done.read_text()) < 12000
-    assert run(*command, tmp_path / "cut.npz").returncode == 0
+    assert process(*command, tmp_path / "cut.npz").returncode == 0
     assert (tmp_path / "cut.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
@@ -352,7 +344,7 @@ def test_numbers_that_cannot_be(tmp_path):
 
 
 def test_debug_shows_where_an_error_came_from():
-    done = run("levels", "info", "none.npz", "--debug")
+    done = process("levels", "info", "none.npz", "--debug")
     assert done.returncode != 0
     assert "Traceback" in done.stderr
 

@@ -5,8 +5,6 @@ import errno
 import json
 import re
 import signal
-import subprocess
-import sys
 import types
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +39,7 @@ from dred.training.state import key_of_update, new_setup, new_states
 from dred.training.train import Trainer, passes
 from dred.training.update import update
 from dred.training.watch import buffer_of, look_closely
+from tests.commands import refused
 from tests.patience import stopped_after
 
 LEVELS = make("cave-escape-train", count=12, size=9)
@@ -52,7 +51,6 @@ ONE_FOR_ALL = [  # the other methods take their turn in the long tests
     pytest.param(name, marks=() if name == "vae-dred" else pytest.mark.long)
     for name in GRIDWORLD_METHODS
 ]
-DRED = [sys.executable, "-m", "dred.cli"]
 
 
 @pytest.fixture(scope="module")
@@ -448,16 +446,6 @@ def test_a_changed_or_foreign_checkpoint_is_refused(tmp_path):
     np.savez(path, **{**arrays, name: arrays[name] + 1})
     with pytest.raises(CheckpointError, match="does not match its digest"):
         checkpoint.load(path, states)
-
-
-def refused(*arguments):
-    done = subprocess.run(
-        [*DRED, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "\n\n" not in done.stderr.strip()
-    return done.stderr
 
 
 def test_what_cannot_be_trained_is_said(files, tmp_path):
