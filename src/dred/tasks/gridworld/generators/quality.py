@@ -59,8 +59,8 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
     own, theirs_in = cropped(levels).tiles.shape[1:], dataset.shape
     shape = largest([own, theirs_in])
     ours, theirs = pictures(levels, shape), pictures(dataset.levels, shape)
-    some_alike = own == theirs_in or has_outside(levels.tiles) or has_outside(dataset.tiles)
-    nearest = nearest_distances(ours, theirs) if some_alike else np.full(len(ours), np.nan)
+    is_comparable = own == theirs_in or has_outside(levels.tiles) or has_outside(dataset.tiles)
+    nearest = nearest_distances(ours, theirs) if is_comparable else np.full(len(ours), np.nan)
     broken: Bool[np.ndarray, " level"] = np.any(list(faults(levels).values()), axis=0)
     ours_in_bins = histogram_of(levels)
 
@@ -72,7 +72,7 @@ def assess(levels: Level, dataset: LevelDataset, held_out: LevelDataset | None =
         valid=float(1.0 - broken.mean()),
         solvable=float(np.isfinite(metrics.path).mean()),
         unique=len(np.unique(ours, axis=0)) / len(ours),
-        novel=float((nearest > 0).mean()) if is_same_size else float("nan"),
+        novel=float((nearest > 0).mean()) if is_comparable else float("nan"),
         nearest=float(nearest.mean()),
         shift=shift_to(dataset),
         shift_held_out=float("nan") if held_out is None else shift_to(held_out),
