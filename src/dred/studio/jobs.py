@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from dred.errors import ConfigError, lookup
 from dred.studio.answers import Asked, route
+from dred.studio.parts import Parts
 from dred.studio.places import Places
 
 if TYPE_CHECKING:
@@ -33,13 +34,13 @@ class Jobs:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._run = ""
 
-    def routes(self) -> list[Route]:
+    def routes(self, parts: Parts) -> list[Route]:
         """Return what is asked, and who answers."""
         return [
             route("GET", "job", lambda asked: self.state()),
-            route("GET", "choices", self.choices),
-            route("POST", "preview", self.preview),
-            route("POST", "train", self.train),
+            route("GET", "choices", parts.after(self.choices)),
+            route("POST", "preview", parts.after(self.preview)),
+            route("POST", "train", parts.after(self.train)),
             route("POST", "resume", self.resume),
             route("POST", "stop", lambda asked: self.stop()),
         ]

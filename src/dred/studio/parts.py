@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.routing import Route
 
-from dred.studio.answers import Asked, route
+from dred.studio.answers import Asked, Handler, route
 from dred.studio.places import Places
 
 # By module, its class, and the addresses that functions of that class answer, each of their name.
@@ -32,7 +32,7 @@ class Parts:
     def __init__(self, places: Places) -> None:
         self.places = places
         self._made: dict[str, Any] = {}
-        self._lock = threading.RLock()  # the first who asks imports, others wait
+        self._lock = threading.Lock()
 
     def routes(self) -> list[Route]:
         """Return what is asked, and who answers."""
@@ -44,19 +44,30 @@ class Parts:
 
     def answer(self, part: str, name: str, asked: Asked) -> object:
         """Return what a part has to say."""
-        return getattr(self[part], name)(asked)
+        return getattr(self.ready()[part], name)(asked)
 
-    def __getitem__(self, part: str) -> Any:  # noqa: ANN401  (one of the classes above)
-        """Return a part, made the first time that it is asked for."""
+    def after(self, handler: Handler) -> Handler:
+        """Return a handler that imports some of the same, and so waits until all is imported."""
+
+        def waits(asked: Asked) -> object:
+            self.ready()
+            return handler(asked)
+
+        return waits
+
+    def ready(self) -> dict[str, Any]:
+        """Return all parts, made the first time.
+
+        One thread imports, others wait: two that import modules which need each other would see
+        some of them half made.
+        """
         with self._lock:
-            if part not in self._made:
-                module = importlib.import_module(f"dred.studio.{part}")
-                self._made[part] = getattr(module, ASKED[part][0])(self._shelf())
-            return self._made[part]
+            if not self._made:
+                from dred.studio.shelf import Shelf
 
-    def _shelf(self) -> Any:  # noqa: ANN401  (a `Shelf`, whose module is not imported here)
-        if "shelf" not in self._made:
-            from dred.studio.shelf import Shelf
-
-            self._made["shelf"] = Shelf(self.places)
-        return self._made["shelf"]
+                shelf = Shelf(self.places)
+                self._made = {
+                    part: getattr(importlib.import_module(f"dred.studio.{part}"), name)(shelf)
+                    for part, (name, _) in ASKED.items()
+                }
+            return self._made

@@ -29,7 +29,12 @@ REPORT_POLICY = (
 
 def new_app(folders: Sequence[Path], *, token: str, port: int) -> ASGIApp:
     """Return the whole server for some folders."""
-    places = Places(folders)
+    return app_of(Parts(Places(folders)), token=token, port=port)
+
+
+def app_of(parts: Parts, *, token: str, port: int) -> ASGIApp:
+    """Return the whole server, given its parts."""
+    places = parts.places
     jobs = Jobs(places)
 
     def report(asked: Asked) -> Response:
@@ -44,8 +49,8 @@ def new_app(folders: Sequence[Path], *, token: str, port: int) -> ASGIApp:
         jobs.close()
 
     asked: list[BaseRoute] = [
-        *Parts(places).routes(),
-        *jobs.routes(),
+        *parts.routes(),
+        *jobs.routes(parts),
         route("GET", "folder", lambda asked: places.listed()),
         route("GET", "report", report),
     ]
@@ -71,7 +76,8 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
             ) from None
         port = int(listening.getsockname()[1])
         token = new_token()
-        app = new_app(folders, token=token, port=port)
+        parts = Parts(Places(folders))
+        app = app_of(parts, token=token, port=port)
         settings = uvicorn.Config(
             app,
             log_level="warning",
@@ -80,14 +86,15 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
             timeout_graceful_shutdown=2,
         )
         server = uvicorn.Server(settings)
-        threading.Thread(target=_warm_up, daemon=True).start()
+        threading.Thread(target=_warm_up, args=(parts,), daemon=True).start()
         tell(f"http://{HOST}:{port}/{token}/")
         with suppress(KeyboardInterrupt):  # which is how it ends
             server.run(sockets=[listening])
 
 
-def _warm_up() -> None:
-    """Compile, before anybody asks, what drawing and an agent's first step need."""
+def _warm_up(parts: Parts) -> None:
+    """Import and compile, before anybody asks, what drawing and an agent's first step need."""
+    parts.ready()
     from dred import pretrained
     from dred.levels import from_text
     from dred.studio.drawing import inspected

@@ -10,7 +10,6 @@ let shown = 0;
 
 async function show() {
   const [said, query] = location.hash.slice(1).split("?");
-  if (said === "view") return;
   const name = VIEWS.includes(said) ? said : "levels";
   const mine = ++shown;
   for (const link of document.querySelectorAll("nav a"))
@@ -39,5 +38,6 @@ button.addEventListener("click", () => {
   localStorage.setItem("dred-theme", root.dataset.theme);
   named();
 });
+document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); view.focus(); });
 addEventListener("hashchange", async () => { await show(); view.focus({ preventScroll: true }); });
 show();
