@@ -9,8 +9,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PRNGKeyArray
 
+from dred.agents.probe import Guesser, Information
+from dred.agents.protocol import Agent
 from dred.checkpoint import checkpoints_in
 from dred.config import ProbeConfig
 from dred.errors import ConfigError
@@ -22,7 +24,8 @@ from dred.runs import Run, open_run
 from dred.studio.answers import Asked
 from dred.studio.probe import RUN, Probe
 from dred.studio.shelf import Kept, Shelf, stamp
-from dred.tasks.gridworld.tries import Tries, softmax
+from dred.tasks.gridworld.tries import ENVIRONMENT, Tries, softmax
+from dred.tasks.gridworld.view import World
 
 MOST_LEVELS = 128  # that are told apart, evenly over the training set
 PROBE = ProbeConfig(length=128, stride=2)
@@ -55,9 +58,8 @@ class Guess:
 
     def guess(self, asked: Asked) -> object:
         """Return, for each moment of an episode, which training level the memory takes it for."""
-        name = asked.text("agent")
-        guesses = self.fitted(name)
         level, policy, tried = self.probe.played(asked)
+        guesses = self.fitted(asked.text("agent"))
         chances = guesses.chances(remembered(policy, tried))
         best = chances.argmax(axis=1)
         text = to_text(level)
@@ -101,18 +103,13 @@ def remembered(policy: Policy, tried: Tries) -> Float[np.ndarray, "time feature"
 
 def fit_guesses(run: Run) -> Guesses:
     """Let the first agent of a run play some of its training levels, and fit a classifier."""
-    levels: Any = run.levels("train")
-    assert isinstance(levels, LevelDataset)
+    levels: Any = run.levels("train") if "train" in run.record.levels else None
+    if not isinstance(levels, LevelDataset):
+        raise ConfigError(f"{run.path} was not given levels of the gridworld to train on.")
     numbers = spread_over(len(levels), MOST_LEVELS)
     some = levels[numbers]
-    world = run.task.environment.prepare(some.levels)
-    guesser, shown = _compiled(
-        run.policy().agent,
-        run.task.environment,
-        world,
-        jnp.arange(len(some)),
-        key=jax.random.key(0),
-    )
+    world = ENVIRONMENT.prepare(some.levels)
+    guesser, shown = _fitted(run.policy().agent, world, PROBE, jax.random.key(0))
     return Guesses(
         *(np.asarray(part) for part in (*guesser.scale, *guesser.classifier)),
         accuracy=float(shown.accuracy),
@@ -121,4 +118,9 @@ def fit_guesses(run: Run) -> Guesses:
     )
 
 
-_compiled = eqx.filter_jit(lambda *given, key: level_guesser(*given, PROBE, key=key))
+@eqx.filter_jit
+def _fitted(
+    agent: Agent, world: World, config: ProbeConfig, key: PRNGKeyArray
+) -> tuple[Guesser, Information]:
+    places = jnp.arange(ENVIRONMENT.num_levels(world))
+    return level_guesser(agent, ENVIRONMENT, world, places, config, key=key)

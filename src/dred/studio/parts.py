@@ -37,9 +37,9 @@ class Parts:
     def routes(self) -> list[Route]:
         """Return what is asked, and who answers."""
         return [
-            route(*address.split(), partial(self.answer, part, address.split()[1]))
+            route(method, name, partial(self.answer, part, name))
             for part, (_, addresses) in ASKED.items()
-            for address in addresses
+            for method, name in map(str.split, addresses)
         ]
 
     def answer(self, part: str, name: str, asked: Asked) -> object:
