@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 import json
 import textwrap
+import threading
 from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
@@ -16,6 +17,8 @@ from typing import cast
 from dred.settings import NONE
 
 WIDTH = 100
+# Python 3.11 counts how deep it is in a tree for all threads together, and stops if two build one.
+_PARSING = threading.Lock()
 
 
 def as_toml(record: object, *, also: Mapping[str, str] | None = None) -> str:
@@ -78,6 +81,7 @@ def _comment(text: str) -> str:
 def help_of(kind: type[object]) -> dict[str, str]:
     """Return the line of help of each setting: the text that follows it in the source."""
     try:
+        with _PARSING:
         (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError):  # a class that was not written in a file
         return {}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from dred import pretrained
 from dred.config import ProbeConfig
@@ -67,6 +68,7 @@ def test_the_page_is_told_how_often_an_agent_gets_through_and_where_it_goes(page
     assert told["visits"][0][0] == 1.0 and told["visits"][4][4] == told["solved"]
 
 
+@pytest.mark.long
 def test_the_page_is_told_which_training_level_a_memory_takes_the_level_for(folder, monkeypatch):
     monkeypatch.setattr(guess, "PROBE", ProbeConfig(length=4, epochs=1, batch_size=8))
     shutil.copytree(GOLDEN, folder / "old")

@@ -3,12 +3,13 @@
 import json
 import shutil
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
 import jax
 import pytest
 
-from dred import checkpoint
+from dred import checkpoint, settings_text
 from dred.levels import from_text, is_solvable
 from dred.studio import jobs, latent
 from dred.tasks.gridworld.config import VAEConfig
@@ -38,6 +39,14 @@ def test_runs_are_listed_with_their_state_and_measured_curves(with_run):
         "train",
         "accel-d",
     ]
+
+
+def test_the_settings_of_a_run_can_be_asked_for_by_many_at_once(with_run):
+    """Python 3.11 stopped with a SystemError when two threads parsed the classes of settings."""
+    settings_text.help_of.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: with_run.get("settings", run="here/old"), range(8)))
+    assert len({one.text for one in told}) == 1 and told[0].status_code == 200
 
 
 def test_new_lines_of_a_run_at_work_are_seen(with_run):
