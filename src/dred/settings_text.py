@@ -82,7 +82,7 @@ def help_of(kind: type[object]) -> dict[str, str]:
     """Return the line of help of each setting: the text that follows it in the source."""
     try:
         with _PARSING:
-        (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+            (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError):  # a class that was not written in a file
         return {}
     body = cast(ast.ClassDef, found).body
