@@ -324,7 +324,7 @@ def test_a_smoke_run_is_started_watched_and_stopped(tab, studio):
         tab.value(
             "(() => { const f = [...document.querySelectorAll('dialog .field')].find(f => "
             f"f.firstChild.textContent === {label!r}).lastChild; f.value = {value!r};"
-            "f.dispatchEvent(new Event('change')); })()"
+            "f.dispatchEvent(new Event('input')); f.dispatchEvent(new Event('change')); })()"
         )
     tab.until("document.getElementById('preview').textContent.includes('num_updates = 100000')")
     tab.click("#start")
