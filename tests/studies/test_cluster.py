@@ -29,10 +29,11 @@ assert whole is not None
 
 
 @pytest.fixture
-def head():
+def head(monkeypatch):
     """A cluster of a head that does no jobs."""
     from ray.cluster_utils import Cluster
 
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # else they starve on a busy machine
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     yield cluster
     ray.shutdown()
