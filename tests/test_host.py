@@ -1,19 +1,17 @@
 """Rollouts and evaluations on the host, in a game of which everything is known."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dred.agents.encoders import new_flat_encoder
+from dred.agents.encoders import Linear, new_flat_encoder
 from dred.agents.network import keys_for_agent, new_agent
-from dred.agents.protocol import PolicyOutput
 from dred.config import AgentConfig, ProbeConfig
 from dred.evaluation.gaps import examples_on_host, level_information_compiled
 from dred.host import HostEnvironment, Slots, new_ongoing, play_each
 from dred.host_rollout import roll_out_on_host
-from dred.tasks.procgen.network import new_image_agent
+from dred.tasks.procgen.network import ImageAgent, new_image_agent
 from tests.pretend import PretendEnvironment, PretendSlots
 
 KEY = jax.random.key(0)
@@ -160,31 +158,23 @@ def test_examples_for_the_probe_are_of_the_level_they_name(network, monkeypatch)
     np.testing.assert_allclose(found.features, network.features(jnp.asarray(image)), atol=1e-5)
 
 
-class SeesPairs(eqx.Module):
+class SeesPairs(ImageAgent):
     """An agent whose representation says which pair of levels it is in, and nothing else."""
 
-    num_pairs: int = eqx.field(static=True)
+    def features(self, image):
+        return jax.nn.one_hot(image[:, 0, 0, 0].astype(jnp.int32) // 2, self.num_features)
 
-    def initial_memory(self, num_envs):
-        del num_envs
 
-    def perceive(self, memory, observation):
-        pair = observation[:, 0, 0, 0].astype(jnp.int32) // 2
-        return memory, jax.nn.one_hot(pair, self.num_pairs)
-
-    def heads(self, features):
-        return PolicyOutput(jnp.zeros((features.shape[0], 15)), jnp.zeros(features.shape[0]))
-
-    def step(self, memory, observation):
-        memory, features = self.perceive(memory, observation)
-        return memory, self.heads(features)
+def nothing(inputs, outputs):
+    return Linear(jnp.zeros((inputs, outputs)), jnp.zeros(outputs))
 
 
 def test_information_is_what_a_representation_is_known_to_tell():
     """Of 8 levels it tells four pairs apart: ln 4 nats, and half of the guesses are right."""
     config = ProbeConfig(length=8, stride=1, epochs=4, batch_size=32)
+    agent = SeesPairs((), shared=nothing(1, 4), actor=nothing(4, 15), critic=nothing(4, 1))
     found = level_information_compiled(
-        SeesPairs(4), PretendEnvironment(), WORLD, jnp.arange(8), config, key=KEY
+        agent, PretendEnvironment(), WORLD, jnp.arange(8), config, key=KEY
     )
     assert found.nats == pytest.approx(np.log(4), abs=0.05)
     assert found.accuracy == pytest.approx(0.5)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, UInt8
 
 from dred import progress
+from dred.agents.encoders import Linear
 from dred.agents.ppo import in_pieces, learn
 from dred.benchmarks.clock import medians
 from dred.benchmarks.show import print_table
@@ -43,7 +44,9 @@ def features_plainly(
 ) -> Float[Array, "batch feature"]:
     """What the network makes of images, with gradients left to JAX."""
 
-    def convolved(layer: Convolution, now: Array) -> Array:
+    def convolved(layer: Convolution | Linear, now: Array) -> Array:
+        if isinstance(layer, Linear):
+            raise TypeError("The comparison is about networks that begin with a convolution.")
         return convolve_plainly(now, layer.kernel) + layer.bias
 
     now = image.astype(jnp.float32) / 255.0

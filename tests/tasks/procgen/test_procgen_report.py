@@ -116,7 +116,7 @@ def parsed(out):
 def test_every_table_and_figure_is_a_file(report):
     tables = {path.name for path in (report / "tables").iterdir()}
     names = ["over-games", "train", "test", "gen-gap", "information", "accuracy", "correlations"]
-    names += ["improvement", "num-levels", "outcomes"]
+    names += ["improvement", "num-levels", "outcomes", "untrained"]
     assert tables == {f"{name}.{kind}" for name in names for kind in ("csv", "md")}
     figures = {path.stem for path in (report / "figures").iterdir()}
     assert figures == {
