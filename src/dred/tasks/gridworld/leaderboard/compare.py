@@ -33,7 +33,7 @@ from dred.tasks.gridworld.leaderboard.structures import NO_STRUCTURE
 from dred.tasks.gridworld.leaderboard.timing import time_makers
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.dataset import load as load_levels
-from dred.tasks.gridworld.levels.level import Level, size_words
+from dred.tasks.gridworld.levels.level import Level, has_outside, size_words
 
 JUDGED_LIKELY = 256  # held-out levels of which the likelihood is taken
 SAMPLES = 64  # for each of them
@@ -87,6 +87,12 @@ def compare_generators(
             f"The levels have {size_words(dataset.shape)} and those held out "
             f"{size_words(judged.shape)}. Compare with levels of one size."
         )
+    for some in (dataset, dataset if judged is None else judged):
+        if has_outside(some.tiles):
+            raise DatasetError(
+                "Generators are compared on levels of one size, and these have several. Keep those "
+                "of one with `dred levels filter LEVELS --sizes 15 --out SOME`."
+            )
     models = open_folders([Path(folder) for folder in folders], dataset)
     keep_compiled_programs()
     reference = reference_of(dataset, judged)

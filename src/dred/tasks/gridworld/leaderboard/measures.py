@@ -18,7 +18,7 @@ from dred.tasks.gridworld.leaderboard.structures import (
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level, faults
 from dred.tasks.gridworld.levels.metrics import level_metrics
-from dred.tasks.gridworld.levels.shift import divergence_between, histogram_of
+from dred.tasks.gridworld.levels.shift import divergence_of, histogram_of
 
 COPIED = 5  # side of the windows of which it is told how many are copied
 RESAMPLES = 16  # of the levels, for the errors of what is no mean over levels
@@ -47,7 +47,8 @@ def reference_of(dataset: LevelDataset, held_out: LevelDataset | None) -> Refere
 def measure(levels: Level, reference: Reference, *, seed: int = 0) -> dict[str, Number]:
     """Return all that is measured of levels, by the names of the columns."""
     metrics = level_metrics(levels)
-    ours, theirs = pictures(levels), pictures(reference.dataset.levels)
+    shape = reference.dataset.shape
+    ours, theirs = pictures(levels, shape), pictures(reference.dataset.levels, shape)
     nearest = nearest_distances(ours, theirs)
     broken = np.any(list(faults(levels).values()), axis=0)
     side = min(COPIED, *levels.tiles.shape[1:])
@@ -105,8 +106,8 @@ def shifts(levels: Level, reference: Reference, *, seed: int) -> dict[str, Numbe
     found: dict[str, Number] = {}
     for name, other in sets.items():
         wanted = histogram_of(other.levels)
-        again = [math.sqrt(divergence_between(table, wanted)) for table in tables]
-        value = math.sqrt(divergence_between(histogram_of(levels), wanted))
+        again = [math.sqrt(divergence_of(table, wanted)) for table in tables]
+        value = math.sqrt(divergence_of(histogram_of(levels), wanted))
         found[name] = Number(value, float(np.std(again, ddof=1)))
     return found
 
