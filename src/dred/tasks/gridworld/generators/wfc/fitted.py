@@ -21,7 +21,6 @@ from dred.settings import varied
 from dred.task import FitRequest, LevelSet
 from dred.tasks.gridworld.generators.fitted import mode_of
 from dred.tasks.gridworld.generators.fitting import need_one_size
-from dred.tasks.gridworld.generators.fitting import need_one_size
 from dred.tasks.gridworld.generators.folder import (
     FitFolder,
     check_same,
@@ -118,7 +117,6 @@ def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedWFC
 
 def fit_on(dataset: LevelDataset, config: WindowsConfig, seed: int) -> Windows:
     """Return the windows of a dataset with corrected weights, with a bar."""
-    need_one_size(dataset.levels, KIND)
     windows = fit_windows(dataset, config)
     connected = all_connected(dataset.levels)
     Collapse(windows, config, connected=connected).try_out(dataset.shape)
