@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 import numpy as np
+from jaxtyping import Float
 
 from dred.evaluation.statistics import deviation
 from dred.tasks.gridworld.leaderboard.columns import Column
@@ -36,7 +37,7 @@ class Line:
         """Return the first of its sources."""
         return self.rows[0].source
 
-    def values(self, column: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    def values(self, column: str) -> Float[np.ndarray, " fit"]:
         """Return what was measured of each source."""
         nothing = Number(math.nan)
         return np.array([row.numbers.get(column, nothing).value for row in self.rows])

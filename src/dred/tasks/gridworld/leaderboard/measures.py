@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Shaped, UInt8
 
 from dred.tasks.gridworld.generators.memory import copied_windows
 from dred.tasks.gridworld.generators.quality import nearest_distances, pictures
@@ -68,7 +68,7 @@ def measure(levels: Level, reference: Reference, *, seed: int = 0) -> dict[str, 
     return found | coverage(levels, reference.structures, seed=seed)
 
 
-def mean_of(values: "np.ndarray[tuple[int], np.dtype[np.generic]]") -> Number:
+def mean_of(values: Shaped[np.ndarray, " level"]) -> Number:
     """Return the mean of the values that are there, with its standard error."""
     given = np.asarray(values, np.float64)
     there = given[np.isfinite(given)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -100,4 +101,5 @@ def maker(kind: str, folder: Path | None, dataset: LevelDataset) -> Make:
     levels = jax.tree.map(jnp.asarray, dataset.levels)
     parents = jax.tree.map(lambda part: part[jnp.arange(BATCH) % len(dataset)], levels)
     given = GeneratorInput(levels, parents, model)
-    return jax.jit(lambda key: generator.propose(given, generator.settings, key))
+    propose = eqx.filter_jit(generator.propose)
+    return lambda key: propose(given, generator.settings, key)

@@ -27,7 +27,7 @@ def log_probability(drawing: Drawing, levels: Level) -> Float[Array, " batch"]:
     goal, start = flat_places(levels)
     log_p = jax.nn.log_softmax(drawing.layout)
     kinds = jnp.array(CLASSES)
-    is_kind = tiles[..., None] == kinds.astype(tiles.dtype)
+    is_kind = tiles[..., None] == kinds.astype(tiles.dtype)[None, None]
     walkable = (kinds == EMPTY) | (kinds == MOSS)
     number = jnp.arange(tiles.shape[1])[None]
     is_place = (number == goal[:, None]) | (number == start[:, None])
