@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dred import runs as runs
     from dred import tasks as tasks
     from dred.agents.simple import SimpleAgent as SimpleAgent
+    from dred.api import compare_generators as compare_generators
     from dred.api import evaluate as evaluate
     from dred.api import fit as fit
     from dred.api import report as report
@@ -53,6 +54,7 @@ _NAMES = {
     "Term": "config",
     "Transition": "environment",
     "check_task": "task_checks",
+    "compare_generators": "api",
     "evaluate": "api",
     "fit": "api",
     "register_generator": "registry",

@@ -227,3 +227,30 @@ def report(
 
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     return make_report(paths, Path(out), seed=seed, title=title)
+
+
+def compare_generators(
+    generators: Sequence[Any],
+    *,
+    levels: str | Path | LevelSet,
+    held_out: str | Path | LevelSet | None = None,
+    out: str | Path | None = None,
+    count: int = 1024,
+    seed: int = 0,
+    timed: bool = True,
+) -> Any:  # noqa: ANN401  (the gridworld's Comparison)
+    """Compare fitted generators of the gridworld's, and write a page about it if told where.
+
+    `generators` are what `fit` returned, or folders. The `lines` of what is returned have all
+    numbers.
+    """
+    from dred.tasks.gridworld.leaderboard.compare import compare_generators as compare
+    from dred.tasks.gridworld.leaderboard.page import check_out, write_leaderboard
+
+    if out is not None:
+        check_out(Path(out))
+    folders = [_folder_of(one) or Path() for one in generators]
+    found = compare(folders, levels=levels, held_out=held_out, count=count, seed=seed, timed=timed)
+    if out is not None:
+        write_leaderboard(found, Path(out))
+    return found

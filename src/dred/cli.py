@@ -16,6 +16,7 @@ from dred import __version__, progress
 from dred.commands import levels, study
 from dred.commands.bench import Bench
 from dred.commands.check_task import CheckTask
+from dred.commands.compare_generators import CompareGenerators
 from dred.commands.config import ShowConfig
 from dred.commands.demo import Demo
 from dred.commands.evaluate import Evaluate
@@ -50,6 +51,7 @@ COMMANDS: Verbs = {
     "pretrained": Pretrained,
     "fit": Fit,
     "generate": Generate,
+    "compare-generators": CompareGenerators,
     "config": ShowConfig,
     "train": Train,
     "resume": Resume,

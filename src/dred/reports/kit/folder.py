@@ -2,27 +2,31 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from dred.files import OutputError, cannot_write
 from dred.reports.kit.drawing import Drawing
 from dred.reports.kit.table import Table, to_csv, to_markdown
 
-PARTS = {"report.html", "tables", "figures", "episodes"}
+PAGE = "report.html"
+PARTS = frozenset({PAGE, "tables", "figures", "episodes"})
 
 
-def check_place(out: Path) -> None:
-    """Stop before any work if the report could not be written there without loss."""
+def check_place(out: Path, *, page: str = PAGE, parts: Set[str] = PARTS) -> None:
+    """Stop before any work if the report could not be written there without loss.
+
+    A former report is known by its page, and by having no other parts than these.
+    """
     for folder in (out, partial(out)):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise OutputError(
                 f"{folder} is not a folder, so it is not replaced. Give another --out."
             )
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set[str]()
-        foreign = sorted(inside - PARTS)
-        if foreign or (inside and folder == out and "report.html" not in inside):
-            what = f"it holds {foreign[0]!r}" if foreign else "it holds no report.html"
+        foreign = sorted(inside - parts)
+        if foreign or (inside and folder == out and page not in inside):
+            what = f"it holds {foreign[0]!r}" if foreign else f"it holds no {page}"
             raise OutputError(
                 f"{folder} exists and is not just a former report: {what}. A report replaces only "
                 "a former report. Give a folder that does not exist yet as --out."
@@ -50,7 +54,7 @@ def file_name(name: str) -> str:
     return name.replace("/", "_").replace("\\", "_")
 
 
-def write_folder(files: Mapping[str, bytes], page: str, out: Path) -> Path:
+def write_folder(files: Mapping[str, bytes], content: str, out: Path, *, page: str = PAGE) -> Path:
     """Write everything beside, then give it its name and return the page.
 
     A former report is replaced.
@@ -58,7 +62,7 @@ def write_folder(files: Mapping[str, bytes], page: str, out: Path) -> Path:
     growing = partial(out)
     try:
         shutil.rmtree(growing, ignore_errors=True)
-        for name, data in {**files, "report.html": page.encode()}.items():
+        for name, data in {**files, page: content.encode()}.items():
             path = growing / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -67,7 +71,7 @@ def write_folder(files: Mapping[str, bytes], page: str, out: Path) -> Path:
         raise OutputError(cannot_write(out, error)) from error
     finally:
         shutil.rmtree(growing, ignore_errors=True)
-    return out / "report.html"
+    return out / page
 
 
 def put_in_place(growing: Path, out: Path) -> None:

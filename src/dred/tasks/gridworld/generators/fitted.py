@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from jaxtyping import PRNGKeyArray
+import numpy as np
+from jaxtyping import Float, PRNGKeyArray
 
 from dred.errors import DatasetError, lookup
 from dred.tasks.gridworld.levels.dataset import LevelDataset
@@ -51,6 +52,17 @@ class FittedModel(Protocol):
 
     def words(self) -> str:
         """Return how its fit went, for `dred fit` to print; may be empty."""
+        ...
+
+
+@runtime_checkable
+class HasLikelihood(Protocol):
+    """A model that can tell how probable levels are."""
+
+    def log_likelihood(
+        self, levels: Level, *, key: PRNGKeyArray, samples: int = ...
+    ) -> Float[np.ndarray, " level"]:
+        """Return a lower bound on the log-likelihood of each level, in nats."""
         ...
 
 

@@ -20,6 +20,7 @@ from dred.tasks.gridworld.generators.folder import facts_in, levels_in, rows_in,
 from dred.tasks.gridworld.generators.parts import all_connected
 from dred.tasks.gridworld.generators.vae.graph import level_graph
 from dred.tasks.gridworld.generators.vae.latent import LatentSpace
+from dred.tasks.gridworld.generators.vae.likelihood import importance_bound
 from dred.tasks.gridworld.generators.vae.model import Latent, LevelVAE
 from dred.tasks.gridworld.generators.vae.words import history_words
 from dred.tasks.gridworld.levels.dataset import LevelDataset
@@ -105,6 +106,15 @@ class FittedVAE:
             for i in range(0, count, BATCH)
         ]
         return Level(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
+
+    def log_likelihood(
+        self, levels: Level, *, key: PRNGKeyArray, samples: int = 64
+    ) -> Float[np.ndarray, " level"]:
+        """A lower bound on the log-likelihood of each level, in nats, by importance sampling."""
+        levels = Level(*(jnp.asarray(part) for part in levels))
+        return np.asarray(
+            importance_bound(self.model, levels, self.config, samples=samples, key=key)
+        )
 
     def words(self) -> str:
         """Return how its fit went, which the folder knows."""

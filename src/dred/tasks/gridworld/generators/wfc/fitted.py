@@ -12,7 +12,7 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, UInt32
 
 from dred import progress
 from dred.config import check_seed
@@ -84,11 +84,13 @@ class FittedWFC:
         """Return what was found in the dataset."""
         names, counts = self.windows.name.tolist(), np.bincount(self.windows.catalogue).tolist()
         side = self.windows.windows.shape[1]
-        each = ", ".join(f"{count} {name}".rstrip() for name, count in zip(names, counts, strict=1))
+        each = ", ".join(
+            f"{count} {name}".rstrip() for name, count in zip(names, counts, strict=True)
+        )
         return f"different windows of {side}×{side}: {each}"
 
 
-def seed_of(bits: np.ndarray) -> np.uint64:
+def seed_of(bits: UInt32[np.ndarray, " 2"]) -> np.uint64:
     """Return two random numbers of 32 bits as one."""
     high, low = (int(part) for part in bits)
     return np.uint64((high << 32) | low)

@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import PRNGKeyArray, UInt32
 
 from dred.task import Generator, GeneratorInput, LevelSet, NoSettings
 from dred.tasks.gridworld.generators.folder import check_fitted_to, weights_digest
@@ -20,6 +20,7 @@ from dred.tasks.gridworld.generators.wfc.fitted import (
 )
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.sizes import padded
 
 
 class OnHost(eqx.Module):
@@ -29,16 +30,19 @@ class OnHost(eqx.Module):
 
 
 def collapsed(given: GeneratorInput, settings: NoSettings, key: PRNGKeyArray) -> Level:
-    """Return a new level in place of every parent."""
+    """Return a new level in place of every parent, of the one size that the model was fitted to."""
     del settings
     model: OnHost = given.model
     shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), given.parents)
-    count, height, width = given.parents.tiles.shape
+    count, *room = given.parents.tiles.shape
+
+    def draw(bits: UInt32[jax.Array, " 2"] | UInt32[np.ndarray, " 2"]) -> Level:
+        fitted = model.fitted
+        made = fitted.collapse(seed_of(np.asarray(bits)), count, fitted.dataset.shape)
+        return padded(made, (room[0], room[1]))
+
     return jax.pure_callback(
-        lambda bits: model.fitted.collapse(seed_of(np.asarray(bits)), count, (height, width)),
-        shapes,
-        jax.random.bits(key, (2,), jnp.uint32),
-        vmap_method="sequential",
+        draw, shapes, jax.random.bits(key, (2,), jnp.uint32), vmap_method="sequential"
     )
 
 

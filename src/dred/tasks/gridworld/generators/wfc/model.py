@@ -1,5 +1,6 @@
 """Windows and habits of a dataset's levels: fitted, kept in a file, and drawn from."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -135,7 +136,7 @@ KINDS = {
 }
 
 
-def _check(path: Path, arrays: "dict[str, storage.Array]") -> None:
+def _check(path: Path, arrays: Mapping[str, storage.Array]) -> None:
     fits = all((arrays[n].dtype.kind, arrays[n].ndim) == kind for n, kind in KINDS.items())
     if fits:
         found = Windows(**cast("dict[str, np.ndarray]", arrays))

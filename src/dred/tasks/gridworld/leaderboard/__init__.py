@@ -1,0 +1,1 @@
+"""Generators compared: what their levels are like, how fast they are, on one page."""
