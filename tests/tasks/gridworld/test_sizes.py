@@ -287,13 +287,9 @@ def test_the_true_process_makes_levels_of_the_sizes_asked_for():
 def test_there_is_room_for_all_sizes_and_several_are_known_by_their_padding():
     levels = make("cave-escape-train", count=2, size=9).levels
     env = GridworldEnvironment()
-    for shapes, shape in (
-        ((), (7, 7)),
-        (((7, 7),), (7, 7)),
-        (((9, 8),), (9, 8)),
-        (((5, 5),), (8, 7)),
-    ):
-        wide = with_room_for(levels, shapes)
+    rooms = {(): (7, 7), (7, 7): (7, 7), (9, 8): (9, 8), (5, 5): (8, 7)}
+    for made, shape in rooms.items():
+        wide = with_room_for(levels, [made] if made else [])
         assert wide.tiles.shape[1:] == shape
         world = env.prepare(wide)
         assert (world.limit is None) == (shape == (7, 7))
@@ -311,10 +307,9 @@ def test_models_refuse_levels_of_several_sizes(model, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_results_are_told_apart_by_size(tmp_path, capsys):
-    dataset = from_levels(
-        [from_text("S.G"), from_text("S.\n.G"), from_text("G.S"), from_text("SG")]
-    )
+def test_results_are_told_apart_by_size():
+    drawings = ("S.G", "S.\n.G", "G.S", "SG")
+    dataset = from_levels([from_text(drawing) for drawing in drawings])
     places = places_by_size(dataset, GRIDWORLD)
     assert {name: where.tolist() for name, where in places.items()} == {
         "3x4": [3],
@@ -353,9 +348,8 @@ def test_sets_of_several_sizes_are_described_and_filtered(tmp_path, capsys):
     main(["levels", "show", str(mixed), "--out", str(tmp_path / "a.png")])
     with pytest.raises(SystemExit):
         main(["levels", "filter", str(mixed), "--sizes", "15", "--out", str(tmp_path / "b.npz")])
-    assert (
-        "No level is of the size 15. Sizes, with the wall: 9x9, 11x11." in capsys.readouterr().err
-    )
+    told = capsys.readouterr().err
+    assert "No level is of the size 15. Sizes, with the wall: 9x9, 11x11." in told
 
 
 def test_gymnasium_plays_each_level_at_its_own_size():
