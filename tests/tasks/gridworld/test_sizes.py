@@ -1,5 +1,7 @@
 """Levels of several sizes: padded to the largest, a level is the same level in everything."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -51,6 +53,7 @@ from dred.tasks.gridworld.levels.sizes import (
 from dred.tasks.gridworld.optimal import optimal_returns
 from dred.tasks.gridworld.pictures import draw_agent, draw_text
 from dred.tasks.gridworld.task import GRIDWORLD
+from dred.training.begin import check_sizes
 from tests.oracles import minigrid
 from tests.strategies import FEW_SIZES
 from tests.strategies import levels as any_levels
@@ -297,6 +300,13 @@ def test_there_is_room_for_all_sizes_and_several_are_known_by_their_padding():
         assert jax.tree.structure(more) == jax.tree.structure(world)
         for one, other in zip(jax.tree.leaves(more), jax.tree.leaves(world), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_may_have_levels_of_several_sizes_if_its_task_can_tell_them():
+    sets = {"train": from_levels([from_text("S.G")]), "test": from_levels([from_text("S..G")])}
+    check_sizes(sets, GRIDWORLD)
+    with pytest.raises(DatasetError, match="must have one size"):
+        check_sizes(sets, replace(GRIDWORLD, sizes_of=None))
 
 
 @pytest.mark.parametrize("model", ["vae", "masked", "wfc"])
