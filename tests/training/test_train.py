@@ -456,9 +456,6 @@ def test_what_cannot_be_trained_is_said(files, tmp_path):
     assert not out.exists()
     out.mkdir()
     assert "exists already" in refused(*words("uniform", files, out))
-    make("cave-escape-test", count=4, size=11).save(tmp_path / "large.npz")
-    text = refused(*words("uniform", files, tmp_path / "y", "--held-out", tmp_path / "large.npz"))
-    assert "one size" in text
     assert "is not a run" in refused("resume", tmp_path / "none")
     with pytest.raises(UnknownNameError, match="no preset called 'huge'"):
         train_config("uniform", "huge", GRIDWORLD.budgets)

@@ -208,9 +208,7 @@ def test_what_cannot_be_done_is_said(do, text):
         do(env)
 
 
-def test_levels_of_mixed_sizes_or_none_at_all_are_errors():
-    with pytest.raises(DatasetError, match="one size"):
-        make_gym([from_text("S.G"), from_text("S..G")])
+def test_no_levels_at_all_are_an_error():
     with pytest.raises(DatasetError, match="no file"):
         make_gym("none.npz")
     with pytest.raises(DatasetError, match="the batch is empty"):

@@ -1,5 +1,7 @@
 """Levels of several sizes: padded to the largest, a level is the same level in everything."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -51,6 +53,7 @@ from dred.tasks.gridworld.levels.sizes import (
 from dred.tasks.gridworld.optimal import optimal_returns
 from dred.tasks.gridworld.pictures import draw_agent, draw_text
 from dred.tasks.gridworld.task import GRIDWORLD
+from dred.training.begin import check_sizes
 from tests.oracles import minigrid
 from tests.strategies import FEW_SIZES
 from tests.strategies import levels as any_levels
@@ -287,13 +290,9 @@ def test_the_true_process_makes_levels_of_the_sizes_asked_for():
 def test_there_is_room_for_all_sizes_and_several_are_known_by_their_padding():
     levels = make("cave-escape-train", count=2, size=9).levels
     env = GridworldEnvironment()
-    for shapes, shape in (
-        ((), (7, 7)),
-        (((7, 7),), (7, 7)),
-        (((9, 8),), (9, 8)),
-        (((5, 5),), (8, 7)),
-    ):
-        wide = with_room_for(levels, shapes)
+    rooms = {(): (7, 7), (7, 7): (7, 7), (9, 8): (9, 8), (5, 5): (8, 7)}
+    for made, shape in rooms.items():
+        wide = with_room_for(levels, [made] if made else [])
         assert wide.tiles.shape[1:] == shape
         world = env.prepare(wide)
         assert (world.limit is None) == (shape == (7, 7))
@@ -301,6 +300,13 @@ def test_there_is_room_for_all_sizes_and_several_are_known_by_their_padding():
         assert jax.tree.structure(more) == jax.tree.structure(world)
         for one, other in zip(jax.tree.leaves(more), jax.tree.leaves(world), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_may_have_levels_of_several_sizes_if_its_task_can_tell_them():
+    sets = {"train": from_levels([from_text("S.G")]), "test": from_levels([from_text("S..G")])}
+    check_sizes(sets, GRIDWORLD)
+    with pytest.raises(DatasetError, match="must have one size"):
+        check_sizes(sets, replace(GRIDWORLD, sizes_of=None))
 
 
 @pytest.mark.parametrize("model", ["vae", "masked", "wfc"])
@@ -311,10 +317,9 @@ def test_models_refuse_levels_of_several_sizes(model, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_results_are_told_apart_by_size(tmp_path, capsys):
-    dataset = from_levels(
-        [from_text("S.G"), from_text("S.\n.G"), from_text("G.S"), from_text("SG")]
-    )
+def test_results_are_told_apart_by_size():
+    drawings = ("S.G", "S.\n.G", "G.S", "SG")
+    dataset = from_levels([from_text(drawing) for drawing in drawings])
     places = places_by_size(dataset, GRIDWORLD)
     assert {name: where.tolist() for name, where in places.items()} == {
         "3x4": [3],
@@ -353,9 +358,8 @@ def test_sets_of_several_sizes_are_described_and_filtered(tmp_path, capsys):
     main(["levels", "show", str(mixed), "--out", str(tmp_path / "a.png")])
     with pytest.raises(SystemExit):
         main(["levels", "filter", str(mixed), "--sizes", "15", "--out", str(tmp_path / "b.npz")])
-    assert (
-        "No level is of the size 15. Sizes, with the wall: 9x9, 11x11." in capsys.readouterr().err
-    )
+    told = capsys.readouterr().err
+    assert "No level is of the size 15. Sizes, with the wall: 9x9, 11x11." in told
 
 
 def test_gymnasium_plays_each_level_at_its_own_size():

@@ -17,6 +17,7 @@ from dred.tasks.gridworld.levels.level import ANY_HEADING as ANY_HEADING
 from dred.tasks.gridworld.levels.level import EMPTY as EMPTY
 from dred.tasks.gridworld.levels.level import LAVA as LAVA
 from dred.tasks.gridworld.levels.level import MOSS as MOSS
+from dred.tasks.gridworld.levels.level import OUTSIDE as OUTSIDE
 from dred.tasks.gridworld.levels.level import WALL as WALL
 from dred.tasks.gridworld.levels.level import Level as Level
 from dred.tasks.gridworld.levels.level import is_valid as is_valid

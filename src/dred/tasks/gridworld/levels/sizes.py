@@ -85,6 +85,8 @@ def by_size(levels: Level) -> Iterator[tuple[np.ndarray | slice, Level]]:
 
 def counted_sizes(levels: Level) -> list[tuple[Shape, int]]:
     """Return the sizes that occur, smallest area first, with how many levels have each."""
+    if not has_outside(levels.tiles):
+        return [(levels.tiles.shape[-2:], len(levels.tiles))]
     sizes, counts = np.unique(sizes_of(levels), axis=0, return_counts=True)
     found = [((int(h), int(w)), int(n)) for (h, w), n in zip(sizes, counts, strict=True)]
     return sorted(found, key=lambda one: (one[0][0] * one[0][1], one[0]))
