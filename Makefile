@@ -37,6 +37,10 @@ docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "The site is in site/index.html. Searching it needs a server: $(PYTHON) -m http.server --directory site"
 
+# Compiled Python is kept, also where containers ask for the opposite: else each of the many processes
+# that tests start would compile the package anew.
+test test-quick test-long: export PYTHONDONTWRITEBYTECODE =
+
 test: setup
 	$(BIN)/python -m pytest -m "not long"
 

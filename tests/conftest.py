@@ -1,8 +1,14 @@
-"""Settings for all tests: every call in dred is checked for types and shapes while tests run."""
+"""Settings for all tests: every call in dred is checked for types and shapes while tests run.
+
+`--shuffle SEED` lets them run in an order that is drawn, which must not matter.
+"""
 
 import ctypes
 import gc
 import os
+import random
+import resource
+import sys
 import tempfile
 from pathlib import Path
 
@@ -49,6 +55,53 @@ MEMORY, MAPS = Path("/proc/self/statm"), Path("/proc/self/maps")
 MUCH_MEMORY = 1.3e9  # bytes, for a process between two tests
 MORE_MEMORY = 0.25e9  # bytes that may come on top of those that could not be given back
 MOST_MAPS = 20_000  # Linux allows a process 65 530 pieces of memory; each program takes some
+
+
+def pytest_addoption(parser):
+    """Add an option for the order of tests."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run in an order drawn from SEED")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Shuffle the files, and the tests of each: fixtures of a file are made once all the same."""
+    seed = config.getoption("shuffle")
+    if seed is None:
+        return
+    draw = random.Random(seed)  # every worker draws the same order
+    files = sorted({item.path for item in items})
+    places = dict(zip(files, draw.sample(range(len(files)), len(files)), strict=True))
+    draw.shuffle(items)
+    items.sort(key=lambda item: places[item.path])
+
+
+def peak_memory():
+    """The most bytes of memory that this process has had at once."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most * (1 if sys.platform == "darwin" else 1024)
+
+
+def pytest_sessionfinish(session):
+    """Let a worker tell how much memory it needed."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["peak_memory"] = peak_memory()
+
+
+PEAKS = {}
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node, error):
+    """Keep what a worker told."""
+    del error
+    if "peak_memory" in getattr(node, "workeroutput", {}):
+        PEAKS[node.gateway.id] = node.workeroutput["peak_memory"]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how much memory was needed."""
+    peaks = PEAKS or {"this process": peak_memory()}
+    told = ", ".join(f"{name} {most / 1e9:.2f} GB" for name, most in sorted(peaks.items()))
+    terminalreporter.write_line(f"most memory at once: {told}")
 
 
 def pytest_collection_finish(session):

@@ -1,5 +1,6 @@
 """Memory cells: unrolled over a sequence they give what their steps give, and forget alike."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,16 @@ from tests.agents.making import new_agent_of
 KEY = jax.random.key(0)
 
 
+@eqx.filter_jit
+def unroll(cell, *given):
+    return cell.unroll(*given)
+
+
+@eqx.filter_jit
+def step(cell, memory, inputs, begins):
+    return cell.step(forget(memory, begins), inputs)
+
+
 def problem(name):
     cell = MEMORIES[name](5, 8, key=KEY)
     inputs = jax.random.normal(jax.random.key(1), (7, 3, 5))
@@ -22,10 +33,10 @@ def problem(name):
 @pytest.mark.parametrize("name", MEMORIES)
 def test_unrolling_gives_what_the_steps_give(name):
     cell, inputs, begins = problem(name)
-    memory = cell.initial(3)
+    memory, unrolled = cell.initial(3), unroll(cell, inputs, begins)
     for t in range(7):
-        memory, output = cell.step(forget(memory, begins[t]), inputs[t])
-        np.testing.assert_allclose(cell.unroll(inputs, begins)[t], output, atol=1e-6)
+        memory, output = step(cell, memory, inputs[t], begins[t])
+        np.testing.assert_allclose(unrolled[t], output, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MEMORIES)
@@ -33,9 +44,9 @@ def test_an_unrolled_cell_goes_on_from_the_memory_it_is_given(name):
     cell, inputs, begins = problem(name)
     memory = cell.initial(3)
     for t in range(4):
-        memory, _ = cell.step(forget(memory, begins[t]), inputs[t])
-    later = cell.unroll(inputs[4:], begins[4:], memory)
-    np.testing.assert_allclose(later, cell.unroll(inputs, begins)[4:], atol=1e-6)
+        memory, _ = step(cell, memory, inputs[t], begins[t])
+    later = unroll(cell, inputs[4:], begins[4:], memory)
+    np.testing.assert_allclose(later, unroll(cell, inputs, begins)[4:], atol=1e-6)
 
 
 def test_a_gru_by_hand():
@@ -56,8 +67,8 @@ def test_a_gru_by_hand():
 def test_without_a_memory_the_past_does_not_matter():
     cell, inputs, begins = problem("none")
     changed = inputs.at[:3].set(0.0)
-    after = cell.unroll(changed, begins)[3:]
-    np.testing.assert_array_equal(after, cell.unroll(inputs, begins)[3:])
+    after = unroll(cell, changed, begins)[3:]
+    np.testing.assert_array_equal(after, unroll(cell, inputs, begins)[3:])
 
 
 @pytest.mark.parametrize("name", ["lstm", "gru"])
@@ -65,7 +76,8 @@ def test_with_a_memory_it_does(name):
     cell, inputs, _ = problem(name)
     begins = jnp.zeros((7, 3), bool)
     changed = inputs.at[:3].set(0.0)
-    assert jnp.abs(cell.unroll(changed, begins)[3:] - cell.unroll(inputs, begins)[3:]).max() > 1e-3
+    later, others = (unroll(cell, given, begins)[3:] for given in (changed, inputs))
+    assert jnp.abs(later - others).max() > 1e-3
 
 
 @pytest.mark.parametrize("name", MEMORIES)

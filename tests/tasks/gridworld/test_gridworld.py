@@ -1,5 +1,6 @@
 """The gridworld, against Minigrid and by hand."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import equinox as eqx
@@ -234,9 +235,10 @@ def test_an_episode_that_ends_on_moss_leaves_no_trace_in_the_next():
     state = begin(env, world, start)
     before = env.observe(world, jax.tree.map(lambda leaf: leaf[0], state))
     forward, bits = jnp.array([FORWARD]), jnp.zeros((1, 2), jnp.uint32)
+    one_step = jax.jit(partial(play_on, env, next_start=same_start))
     for _ in range(3):  # over moss into lava, again and again
         for _ in range(2):
-            played = play_on(env, world, start, state, forward, next_start=same_start, bits=bits)
+            played = one_step(world, start, state, forward, bits=bits)
             start, state = played.start, played.state
         assert played.terminated[0]
         np.testing.assert_array_equal(played.observation.image[0], before.image)
@@ -246,11 +248,12 @@ def test_the_same_level_begins_again_with_the_heading_it_had():
     env = GridworldEnvironment(max_steps=3)
     world = env.prepare(from_levels([from_text("S..G")]).levels)
     left, bits = jnp.array([LEFT]), jnp.full((1, 2), 123, jnp.uint32)
+    one_step = jax.jit(partial(play_on, env, next_start=same_start))
     for heading in range(4):
         start = start_in(0, bits=heading)
         state = begin(env, world, start)
         for _ in range(3):
-            played = play_on(env, world, start, state, left, next_start=same_start, bits=bits)
+            played = one_step(world, start, state, left, bits=bits)
             start, state = played.start, played.state
         assert played.truncated[0]
         assert int(state.heading[0]) == heading
@@ -264,9 +267,10 @@ def test_the_next_level_comes_from_the_source_and_all_its_levels_come_up():
     start = start_in(0)
     state, wait = begin(env, world, start), jnp.array([3])
     next_start = next_level(uniform(len(dataset)))
+    one_step = jax.jit(partial(play_on, env, next_start=next_start))
     found = []
     for bits in jax.random.bits(KEY, (200, 1, 2)):
-        played = play_on(env, world, start, state, wait, next_start=next_start, bits=bits)
+        played = one_step(world, start, state, wait, bits=bits)
         start, state = played.start, played.state
         assert int(start.level[0]) == int(state.level[0])
         found.append(int(state.level[0]))
