@@ -172,7 +172,7 @@ def kept_or_drawn(
 
 
 def rectangle(
-    shape: tuple[int, int, int], share: float, *, key: PRNGKeyArray
+    shape: tuple[int, ...], share: float, *, key: PRNGKeyArray
 ) -> Bool[Array, "batch row column"]:
     """Return a random rectangle for each level, with about this share of its cells."""
     count, *sides = shape
