@@ -32,12 +32,11 @@ def bound_given(
     return total * cells[0].size / is_unknown.sum((1, 2)).astype(jnp.float32)
 
 
-def unknown_cells(
-    shape: tuple[int, int, int], *, key: PRNGKeyArray
-) -> Bool[Array, "batch row column"]:
+def unknown_cells(shape: tuple[int, ...], *, key: PRNGKeyArray) -> Bool[Array, "batch row column"]:
     """Return a random set of each size for each level: sizes are spread evenly over the batch."""
     key_size, key_cells = jax.random.split(key)
-    count, cells = shape[0], shape[1] * shape[2]
+    count, height, width = shape
+    cells = height * width
     share = (jax.random.uniform(key_size) + jnp.arange(count) / count) % 1.0
     size = 1 + jnp.floor(share * cells).astype(jnp.int32).clip(0, cells - 1)
     order = jax.random.uniform(key_cells, (count, cells))

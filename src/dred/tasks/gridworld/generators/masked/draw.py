@@ -98,7 +98,9 @@ def placed(
     flat = cells.reshape(cells.shape[0], -1)
     odds = log_p[..., what].reshape(flat.shape)
     is_there = flat == what
-    drawn = jax.random.categorical(key, place_log_odds(odds, flat == UNKNOWN, flat < UNKNOWN))
+    drawn = jax.random.categorical(
+        key, place_log_odds(odds, flat == UNKNOWN, jnp.ones_like(is_there))
+    )
     cell = jnp.where(is_there.any(1), is_there.argmax(1), drawn).astype(jnp.int32)
     number = jnp.arange(flat.shape[1])[None]
     flat = jnp.where(number == cell[:, None], what, flat)
@@ -170,7 +172,7 @@ def kept_or_drawn(
 
 
 def rectangle(
-    shape: tuple[int, int, int], share: float, *, key: PRNGKeyArray
+    shape: tuple[int, ...], share: float, *, key: PRNGKeyArray
 ) -> Bool[Array, "batch row column"]:
     """Return a random rectangle for each level, with about this share of its cells."""
     count, *sides = shape

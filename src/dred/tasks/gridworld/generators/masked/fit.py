@@ -1,6 +1,7 @@
 """Fitting the model to a dataset."""
 
 from collections.abc import Callable
+from typing import cast
 
 import equinox as eqx
 import jax
@@ -127,7 +128,8 @@ def one_epoch(
 
     numbers = fitting.epochs * len(batches) + jnp.arange(len(batches))
     given = batches, jax.random.split(key_steps, len(batches)), numbers
-    (model, learner), found = jax.lax.scan(step, (fitting.model, fitting.optimiser), given)
+    begun = fitting.model, cast("Learner", fitting.optimiser)
+    (model, learner), found = jax.lax.scan(step, begun, given)
     judged = judge(learner[1], others, key)
     after = after_epoch(fitting, model, learner, -judged, judged_model=learner[1])
     return after, found.mean(), judged
