@@ -89,7 +89,8 @@ COLUMNS = (
         "of a known structure",
         "Levels whose 3×3 windows of floor and wall are as probable, under one of the structures "
         "of the dataset, as those of 99 % of that structure's own levels. What is made of just "
-        "such windows, as by wave function collapse, does well here by construction.",
+        "such windows, as by wave function collapse, does well here by construction, and rooms "
+        "with little in them look like those of obstacles.",
         percent=True,
         better=1,
     ),
