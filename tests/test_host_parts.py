@@ -1,6 +1,6 @@
 """Slots in parts: the same play as in one piece, whoever is faster."""
 
-import time
+from threading import Event
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ class SlowSlots(PretendSlots):
 
     def step(self, actions, next_levels):
         if self.level[0] == 4:
-            time.sleep(0.01)
+            Event().wait(0.01)  # however long that is: the other part is done first
         return super().step(actions, next_levels)
 
 

@@ -99,5 +99,6 @@ def checked(archive: tarfile.TarFile, file: Path) -> dict[str, list[tarfile.TarI
                 f"{file} says that it holds more than {MOST_BYTES >> 30} gigabytes, which no "
                 "study's results need. Nothing of it was written."
             )
-        found.setdefault(parts[1], []).append(member)
+        _, run, *_ = parts
+        found.setdefault(run, []).append(member)
     return found

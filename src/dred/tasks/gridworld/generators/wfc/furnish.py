@@ -116,7 +116,7 @@ def count_levels(
         start_cell = start[index, 0] * width + start[index, 1]
         cells = np.flatnonzero(floor)
         for cell in cells:
-            counts.goal[0, neighbours_of(floor, cell)] += 1.0
+            counts.goal[0, neighbours_of(floor, int(cell))] += 1.0
         counts.goal[1, neighbours_of(floor, goal_cell)] += 1.0
         distance, _ = distances_from(floor, goal_cell)
         flat = distance.ravel()
