@@ -36,7 +36,7 @@ from tests.reports.made_up import metric_rows, write_run, write_suite
 SUITES = ("train", "test")
 TABLES = {
     *("mean-return", "solved-rate", "gaps", "replayed", "buffers", "runs", "settings"),
-    *("ranks", "correlations", "ranks-over-training"),
+    *("ranks", "correlations", "ranks-over-training", "claims"),
     *(f"{name}-{suite}" for name in ("summary", "improvement", "levels") for suite in SUITES),
 }
 FIGURES = {

@@ -229,8 +229,8 @@ def test_a_study_may_have_more_runs_beside_its_product(tmp_path):
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ('methods = ["plr"]', "method in more.toml, also"),
-        ("seeds = [7]", "seed in more.toml, also"),
+        ('methods = ["plr"]', "no method of more called"),
+        ("seeds = [7]", "no seed of more called"),
         ('tasks = ["procgen/coinrun"]', "names runs that are there"),
         ("", "names nothing"),
         ("colour = 3", "there is no setting 'colour'"),

@@ -194,7 +194,7 @@ def new_generator(folder):
     config = VAEConfig(**small, encoder_sizes=(8,), decoder_sizes=(8,))
     levels = few_levels()
     levels.save(folder / "levels.npz")
-    facts = {"config": asdict(config), "digest": levels.digest}
+    facts = {"kind": "vae", "config": asdict(config), "digest": levels.digest}
     (folder / "generator.json").write_text(json.dumps(facts))
     model = LevelVAE(config, 9, key=jax.random.key(0))
     steep = jax.tree.map(lambda leaf: 5 * leaf, model)  # so that places make a difference
@@ -229,11 +229,16 @@ def test_a_generator_has_a_map_and_makes_levels(folder):
 class WithoutLatents:
     """A fitted generator of another kind, which can only be sampled from."""
 
+    kind = "other"
     modes = ("anew",)
+    path = None
     dataset = few_levels()
 
-    def sample(self, count, *, mode, key):
+    def sample(self, count, *, mode="anew", key, temperature=1.0, shape=None):
         return self.dataset[[0] * count].levels
+
+    def words(self):
+        return ""
 
 
 def test_a_generator_without_a_latent_space_is_sampled_from_and_has_no_map(folder, monkeypatch):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dred.metrics import METRICS, in_section, of_features
 from dred.reports import relations, tables
 from dred.reports.at_end import at_end
-from dred.reports.curves import complaints
+from dred.reports.curves import complaints, read
 from dred.reports.drawings import draw_all
 from dred.reports.episodes import Episode
 from dred.reports.extremes import Extreme, extremes_of, extremes_sheet, extremes_table
@@ -62,8 +62,6 @@ def compute(
         for suite in material.suites
         if suite.levels is not None
     ]
-    metrics = (*METRICS, *of_features(material.task.features))
-    wanted = [metric.name for metric in metrics if metric.shown == "curve"]
     return Content(
         material=material,
         results=results,
@@ -79,8 +77,19 @@ def compute(
         episodes=played,
         extremes=extremes,
         pictures=pictures,
-        notes=(*material.notes, *complaints(material, wanted), *gaps_in_curves),
+        notes=(*material.notes, *complaints(material, wanted_of(material)), *gaps_in_curves),
     )
+
+
+def wanted_of(material: Material) -> list[str]:
+    """Return the metrics that runs should have, and the features of levels that some have."""
+    trainings = [training for method in material.methods for training in method.trainings]
+    features = [
+        feature
+        for feature in of_features(material.task.features)
+        if any(read(training, feature.name).values for training in trainings)
+    ]
+    return [metric.name for metric in (*METRICS, *features) if metric.shown == "curve"]
 
 
 def steps_of(material: Material) -> int:

@@ -165,7 +165,11 @@ class Study:
             given = {"method": one.methods, "task": one.tasks, "seed": one.seeds}
             for what, names in given.items():
                 for name in names:
-                    lookup({str(n): n for n in known[what]}, str(name), what=f"{what} in {where}")
+                    lookup(
+                        {str(n): n for n in known[what]},
+                        str(name),
+                        what=f"{what} of {self.path.name}",
+                    )
         return found
 
     @property

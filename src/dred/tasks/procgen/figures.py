@@ -37,6 +37,8 @@ AXES = {
     "gen_gap": "GenGap",
     "normalised_gen_gap": "normalised GenGap",
     "value_loss": "value loss",
+    "learned_information": "learned I(L; b), nats",
+    "learned_gen_gap": "learned GenGap",
 }
 
 
