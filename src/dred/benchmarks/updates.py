@@ -29,7 +29,7 @@ from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels import make
 from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.presets import VAES
-from dred.tasks.gridworld.task import GRIDWORLD
+from dred.tasks.gridworld.task import ENVIRONMENT, GRIDWORLD
 from dred.training.measure import information_about, returns_drawn, returns_in
 from dred.training.phases import ROLLOUTS
 from dred.training.state import Setup, Stored, TrainState, new_setup, new_state, run_key
@@ -245,7 +245,7 @@ def filled(state: TrainState, dataset: Level) -> TrainState:
     """The state with a level in every slot: those of the dataset again and again, all scored."""
     buffer = state.buffer
     slots = jnp.arange(buffer.capacity)
-    world = GRIDWORLD.environment.prepare_more(dataset, buffer.levels.world)
+    world = ENVIRONMENT.prepare_more(dataset, buffer.levels.world)
     stored = Stored(dataset, world)
     levels = jax.tree.map(lambda leaf: leaf[slots % leaf.shape[0]], stored)
     key_score, key_mark = jax.random.split(jax.random.key(0))

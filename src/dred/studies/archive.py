@@ -87,7 +87,8 @@ def checked(archive: tarfile.TarFile, file: Path) -> dict[str, list[tarfile.TarI
     found: dict[str, list[tarfile.TarInfo]] = {}
     size = 0
     for member in archive:
-        parts, size = PurePosixPath(member.name).parts, size + member.size
+        parts: tuple[str, ...] = PurePosixPath(member.name).parts
+        size += member.size
         is_kept = len(parts) > 2 and parts[0] == "runs" and parts[2] in KEPT
         if not (member.isreg() and is_kept) or any(part in ("..", "/") for part in parts):
             raise DatasetError(
@@ -99,6 +100,5 @@ def checked(archive: tarfile.TarFile, file: Path) -> dict[str, list[tarfile.TarI
                 f"{file} says that it holds more than {MOST_BYTES >> 30} gigabytes, which no "
                 "study's results need. Nothing of it was written."
             )
-        _, run, *_ = parts
-        found.setdefault(run, []).append(member)
+        found.setdefault(parts[1], []).append(member)
     return found

@@ -15,7 +15,7 @@ def copied_by_search(levels, dataset, size):
 
     def windows(levels, index):
         height, width = levels.tiles.shape[1:]
-        cells = pictures(levels)[index].reshape(height, width)
+        cells = pictures(levels, (height, width))[index].reshape(height, width)
         return [
             cells[row : row + size, column : column + size].tobytes()
             for row in range(height - size + 1)
