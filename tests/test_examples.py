@@ -61,15 +61,6 @@ def test_the_sweep_as_a_study_is_three_values_and_two_seeds():
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore")  # Ray forks, and leaves sockets open
-def test_a_study_on_a_cluster_is_watched_while_it_runs(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("RAY_worker_niceness", "0")  # else they starve on a busy machine
-    run_example("cluster.py", monkeypatch, "smoke")
-    assert (tmp_path / "compared" / "report" / "report.html").exists()
-    assert capsys.readouterr().out.count("'method'") == 4
-
-
-@pytest.mark.long
 def test_replay_from_any_trainer_makes_the_worst_level_better(monkeypatch, capsys):
     run_example("replay_from_any_trainer.py", monkeypatch)
     said = capsys.readouterr().out

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from dred.cli import main
-from dred.commands import study as commands
 from dred.errors import ConfigError
-from dred.studies import jobs, summary
+from dred.studies import jobs
 from dred.studies.cluster import run_on_ray, search_on_ray
 from dred.studies.jobs import runs_of
 from dred.studies.search import stopped_by
@@ -67,39 +66,6 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     losing.join()
     assert not failures
     assert sorted(told)[-1][1] == "is finished"
-    main(["study", "report", str(file)])
-    assert numbers_in(study) == numbers_in(whole)
-
-
-@pytest.mark.long
-def test_a_node_that_joins_does_what_is_left_while_results_are_collected(
-    head, folder, whole, monkeypatch, capsys
-):
-    file = study_of(folder, "joined", TINY)
-    study = read_study(file)
-    first, collected = head.add_node(num_cpus=1), []
-    ray.init(address=head.address, log_to_driver=False)
-
-    def write_and_note(*what, write=summary.write_summary):
-        path = write(*what)
-        collected.append(path.read_text())
-        return path
-
-    def exchange_nodes():
-        begun = study.path / "runs" / "uniform-seed-0" / "checkpoints"
-        wait_until(lambda: any(begun.glob("*.npz")))
-        head.remove_node(first, allow_graceful=False)  # there is no other: all has to wait
-        head.add_node(num_cpus=1)
-
-    monkeypatch.setattr(summary, "write_summary", write_and_note)
-    exchanging = threading.Thread(target=exchange_nodes)
-    exchanging.start()
-    runs = runs_of(study)
-    failures = commands.do_runs(study, [], runs, on="ray", cpus=1.0, gpus=0.0)
-    exchanging.join()
-    assert not failures
-    assert len(collected) == len(runs)  # each time that one is finished
-    assert "waits" not in capsys.readouterr().out
     main(["study", "report", str(file)])
     assert numbers_in(study) == numbers_in(whole)
 
