@@ -55,14 +55,10 @@ class Policy:
 
     def step(self, memory: Memory, image: Array, direction: Array) -> tuple[Memory, Array]:
         """Return the memory after a step of some agents, and the log-odds of their actions."""
-        memory, features = self.perceive(memory, image, direction)
-        return memory, self._layer("actor", np.tanh(self._layer("actor_hidden", features)))
-
-    def perceive(self, memory: Memory, image: Array, direction: Array) -> tuple[Memory, Array]:
-        """Return the memory after a step of some agents, and what it gives: its representation."""
         encode = {"tiles": self._tiles, "convolution": self._convolution}[self.meta["encoder"]]
         remember = {"lstm": self._lstm, "gru": self._gru, "none": self._no_memory}
-        return remember[self.meta["memory"]](memory, encode(image, direction))
+        memory, features = remember[self.meta["memory"]](memory, encode(image, direction))
+        return memory, self._layer("actor", np.tanh(self._layer("actor_hidden", features)))
 
     def _layer(self, name: str, inputs: Array) -> Array:
         return inputs @ self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]

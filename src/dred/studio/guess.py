@@ -93,11 +93,16 @@ class Guess:
 
 
 def remembered(policy: Policy, tried: Tries) -> Float[np.ndarray, "time feature"]:
-    """Return what the agent's memory gave at each moment of the first try."""
+    """Return what the agent's memory held at each moment of the first try.
+
+    The hidden state is the first part of what is remembered, and what the agent acts on.
+    """
     memory, found = policy.initial_memory(1), list[np.ndarray]()
+    if not memory:
+        raise ConfigError("This agent has no memory, so there is nothing to guess from.")
     for image, heading in zip(tried.image[:, :1], tried.heading[:, :1], strict=True):
-        memory, features = policy.perceive(memory, image, heading)
-        found.append(features[0])
+        memory, _ = policy.step(memory, image, heading)
+        found.append(memory[0][0])
     return np.stack(found)
 
 
