@@ -87,7 +87,7 @@ def checked(archive: tarfile.TarFile, file: Path) -> dict[str, list[tarfile.TarI
     found: dict[str, list[tarfile.TarInfo]] = {}
     size = 0
     for member in archive:
-        parts: tuple[str, ...] = PurePosixPath(member.name).parts
+        parts = list(PurePosixPath(member.name).parts)
         size += member.size
         is_kept = len(parts) > 2 and parts[0] == "runs" and parts[2] in KEPT
         if not (member.isreg() and is_kept) or any(part in ("..", "/") for part in parts):
