@@ -12,24 +12,21 @@ from scipy.stats import mannwhitneyu, trim_mean, ttest_ind
 
 from dred.errors import ConfigError, DatasetError
 from dred.evaluation import statistics
+from dred.evaluation.comparison import compare, not_worse_than_best, welch, welch_interval
 from dred.evaluation.statistics import (
     Interval,
     bootstrap_values,
     by_run,
     check,
-    compare,
     conditional_value_at_risk,
     interquartile_mean,
     mean,
-    not_worse_than_best,
     one_by_one,
     optimality_gap,
     probability_of_improvement,
     solved_rate,
     stratified_bootstrap,
     summarise,
-    welch,
-    welch_interval,
 )
 
 # The score matrices of rliable's own tests, and what those tests expect of them.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dred.evaluation.statistics import compare
+from dred.evaluation.comparison import compare
 from dred.metrics import Metric
 from dred.reports.curves import at_the_end
 from dred.reports.kit.table import NOTHING, Cell, Table, Value, number, plus_minus

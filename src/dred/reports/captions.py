@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dred.evaluation.statistics import FEWEST_RUNS
+from dred.evaluation.comparison import FEWEST_RUNS
 from dred.reports.extremes import Extreme
 from dred.reports.kit.page import span
 from dred.reports.kit.table import counted, number

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from dred.evaluation.comparison import compare, tells_of_others
 from dred.evaluation.few_runs import bootstrap_with_levels, improvement_with_levels
 from dred.evaluation.statistics import (
     ENTRIES_AT_ONCE,
     Estimate,
     Statistic,
     by_run,
-    compare,
     conditional_value_at_risk,
     deviation,
     interquartile_mean,
@@ -28,7 +28,6 @@ from dred.evaluation.statistics import (
     shortfalls,
     solved_rate,
     stratified_bootstrap,
-    tells_of_others,
 )
 from dred.reports.material import Material, Method, Suite
 from dred.reports.scores import Scores

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterable, Mapping
 
-from dred.evaluation.statistics import FEWEST_RUNS, Estimate
+from dred.evaluation.comparison import FEWEST_RUNS
+from dred.evaluation.statistics import Estimate
 from dred.reports.kit.table import NOTHING, Cell, Table, Value, between, counted, number, plus_minus
 from dred.reports.material import Material
 from dred.reports.paper import (

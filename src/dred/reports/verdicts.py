@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dred.evaluation.statistics import Interval, tells_of_others, welch_interval
+from dred.evaluation.comparison import tells_of_others, welch_interval
+from dred.evaluation.statistics import Interval
 from dred.metrics import METRICS
 from dred.reports.at_end import ABOUT_DRAWS, has_no_shift, printed_at_end
 from dred.reports.claims import CLAIMS, Claim, Comparison

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.errors import DatasetError
+from dred.evaluation.comparison import compare
 from dred.evaluation.statistics import (
     Interval,
     by_run,
-    compare,
     mean,
     probability_of_improvement,
     stratified_bootstrap,

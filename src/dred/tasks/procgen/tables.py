@@ -8,7 +8,7 @@ figure fig:procgen_results. The other tables are in `comparisons`.
 import math
 from collections.abc import Mapping, Sequence
 
-from dred.evaluation.statistics import FEWEST_RUNS
+from dred.evaluation.comparison import FEWEST_RUNS
 from dred.reports import significance
 from dred.reports.kit.table import NOTHING, Cell, Table, Value, between, number
 from dred.reports.paper import PAPER_COLUMNS, Printed, paper_columns
