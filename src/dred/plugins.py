@@ -11,9 +11,10 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from dred.errors import ConfigError
 
@@ -99,19 +100,29 @@ def digest_of(path: Path) -> str:
         ) from None
 
 
+class FromSource(SourceFileLoader):
+    """Compiles a file each time: Python's kept bytecode misses a change within the same second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file as it is now."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def module_in(path: Path, *, what: str) -> ModuleType:
     """Return the module in a file; the same one if it was asked for before."""
     path = path.resolve()
     name = f"dred_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if not path.is_file() or spec is None or spec.loader is None:
+    loader = FromSource(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    if not path.is_file() or spec is None:
         raise ConfigError(f"There is no file {path} to take a {what} from.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
