@@ -8,6 +8,7 @@ import gc
 import os
 import random
 import resource
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -28,6 +29,10 @@ import dred
 
 # Two devices, so that agents can be spread over them; what asks for one gets one.
 jax.config.update("jax_num_cpu_devices", 2)
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and so what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No number changes its kind, and no array its number of axes, unless the code says so.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
