@@ -359,7 +359,7 @@ def test_a_set_of_levels_that_says_it_is_huge_is_refused(tmp_path):
 
 SMALL_MODELS = {
     "vae": ("last", {"epochs": 1, "latent_size": 4}),
-    "masked": ("best", {"epochs": 1, "size": 4, "steps_between": [1]}),
+    "masked": ("best", {"epochs": 1, "size": 4, "steps_between": [1], "ahead": 0}),
 }
 
 

@@ -199,11 +199,19 @@ class MaskedConfig:
     """Also learn from the symmetric copies of each level."""
     connected: bool = True
     """Draw levels in one part, without cells that cannot be reached, if all of the dataset are."""
-    draw_steps: int = 16
-    """Looks at a level while its tiles are drawn: more are slower, and nearer to one by one."""
+    draw_steps: int = 8
+    """Looks at a level while it is drawn where one can walk: more are slower, and nearer to one by
+    one."""
+    corrections: int = 16
+    """Looks of which each draws a quarter of that again."""
+    ahead: int = 4096
+    """Levels drawn right after the fit, of which training takes its new ones."""
 
     def __post_init__(self) -> None:
         need_one(self, "size", "batch_size", "epochs", "patience", "draw_steps")
+        for name in ("corrections", "ahead"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} (={getattr(self, name)}) must be 0 or more.")
         if self.size > MAX_LAYER_SIZE:
             raise ConfigError(f"size (={self.size}) must be at most {MAX_LAYER_SIZE}.")
         steps = self.steps_between

@@ -6,6 +6,7 @@ import math
 import signal
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,48 +17,81 @@ from hypothesis import strategies as st
 import dred
 from dred import checkpoint
 from dred.cli import main
-from dred.errors import CheckpointError, ConfigError, DatasetError
+from dred.errors import CheckpointError, ConfigError, DatasetError, UnknownNameError
 from dred.generators import GENERATORS
 from dred.levels import make
 from dred.task import GeneratorInput
 from dred.tasks.gridworld.config import MaskedConfig
 from dred.tasks.gridworld.generators.fitting import held_back_levels
 from dred.tasks.gridworld.generators.masked import fitted as fitted_module
-from dred.tasks.gridworld.generators.masked.bound import bound_given, mean_bound, unknown_cells
+from dred.tasks.gridworld.generators.masked.bound import (
+    ALL,
+    ITS_CLASS,
+    NOTHING,
+    bound_given,
+    knowledge,
+    mean_bound,
+)
 from dred.tasks.gridworld.generators.masked.cells import (
+    FLOOR,
     GOAL,
+    OUTSIDE,
+    SEEN,
+    SOLID,
     START,
     UNKNOWN,
     can_walk_on,
     cells_of,
+    classes_of,
     level_of,
 )
-from dred.tasks.gridworld.generators.masked.draw import chosen_part, order_of, rectangle
+from dred.tasks.gridworld.generators.masked.distance import distance_features, steps_to_goal
+from dred.tasks.gridworld.generators.masked.draw import (
+    Looks,
+    around,
+    is_lost,
+    largest_part,
+    order_of,
+    rectangle,
+)
 from dred.tasks.gridworld.generators.masked.fit import has_stopped
-from dred.tasks.gridworld.generators.masked.fitted import FittedMasked, load
+from dred.tasks.gridworld.generators.masked.fitted import FittedMasked, load, looks_of
 from dred.tasks.gridworld.generators.masked.generator import (
-    Filler,
     MaskedDrawConfig,
     MaskedEditsConfig,
     distance_to_nearest,
 )
 from dred.tasks.gridworld.generators.masked.model import MaskedModel, squares
+from dred.tasks.gridworld.generators.masked.structures import like_copies, structures_of
 from dred.tasks.gridworld.generators.parts import all_connected
 from dred.tasks.gridworld.generators.quality import nearest_distances, pictures
 from dred.tasks.gridworld.levels.level import Level, faults
+from dred.tasks.gridworld.levels.search import extend_distances
 from tests.patience import stopped_after
+from tests.strategies import FEW_SIZES, levels
 
 KEY = jax.random.key(0)
-TINY = MaskedConfig(size=8, steps_between=(1, 2), epochs=5, batch_size=8, draw_steps=3)
-SET = {"size": 8, "steps_between": [1, 2], "epochs": 5, "batch_size": 8, "draw_steps": 3}
+SET = {
+    "size": 8,
+    "steps_between": (1, 2),
+    "epochs": 5,
+    "batch_size": 8,
+    "draw_steps": 3,
+    "corrections": 2,
+    "ahead": 7,
+}
+TINY = MaskedConfig(**SET)
 DATASET = make("cave-escape-train", count=12, size=9)
 LEVELS = Level(*(jnp.asarray(part) for part in DATASET.levels))
+NONE = jnp.zeros(1, jnp.int32)  # the label of a level whose structure is not told
 
 
 @pytest.fixture(scope="module")
 def model():
     """A model whose opinions are strong and depend on all that is known, but make no sense."""
-    blank = MaskedModel(TINY, key=KEY)
+    blank = MaskedModel(TINY, structures=2, key=KEY)
+    told = jax.random.normal(KEY, blank.structure.shape).at[0].set(0.0)
+    blank = eqx.tree_at(lambda model: model.structure, blank, told)
     return jax.tree.map(lambda part: part * 3.0, blank)
 
 
@@ -75,20 +109,33 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+CLASS = {0: FLOOR, 1: SOLID, 2: SOLID, 3: FLOOR, START: FLOOR, GOAL: GOAL}
+
+
 def by_all_orders(model, cells):
-    """The mean over all orders of the log-likelihood of a level drawn cell by cell."""
-    height, width = cells.shape
-    places = list(itertools.product(range(height), range(width)))
-    log_p = {}
-    for known in itertools.product((False, True), repeat=len(places)):
-        shown = [c if k else UNKNOWN for k, c in zip(known, cells.ravel(), strict=True)]
-        log_p[known] = np.asarray(model(jnp.array(shown).reshape(1, height, width))[0])
+    """The mean over all orders of the log-likelihood of a level drawn cell by cell.
+
+    First the class of each cell, in any order, then what each is, in any order.
+    """
+    shape, contents = (1, *cells.shape), cells.ravel().tolist()
+    classes = [CLASS[what] for what in contents]
+
+    def says(shown):
+        return np.exp(np.asarray(model(jnp.array(shown).reshape(shape), NONE)[0])).reshape(-1, 6)
+
+    def of_class(held, number):
+        return sum(held[number][what] for what in CLASS if CLASS[what] == classes[number])
+
     total = []
-    for order in itertools.permutations(range(len(places))):
-        known, likelihood = [False] * len(places), 0.0
+    for order in itertools.permutations(range(len(contents))):
+        shown, likelihood = [UNKNOWN] * len(contents), 0.0
         for number in order:
-            likelihood += float(log_p[tuple(known)][places[number]][cells[places[number]]])
-            known[number] = True
+            likelihood += np.log(of_class(says(shown), number))
+            shown[number] = classes[number]
+        for number in order:  # any other order would do: both means are over all of them
+            held = says(shown)
+            likelihood += np.log(held[number][contents[number]] / of_class(held, number))
+            shown[number] = contents[number]
         total.append(likelihood)
     return np.mean(total)
 
@@ -97,38 +144,76 @@ CELLS = np.array([[START, 1], [GOAL, 3]])
 
 
 def test_the_bound_is_the_mean_over_all_orders(model):
-    """All sets of unknown cells, each size with the same weight."""
+    """All sets of cells that are not known, each size with the same weight, in both stages."""
     sets = [np.array(one) for one in itertools.product((False, True), repeat=4) if any(one)]
-    is_unknown = jnp.array(np.stack(sets).reshape(-1, 2, 2))
-    wide = jnp.broadcast_to(jnp.array(CELLS)[None], is_unknown.shape)
-    found = np.asarray(bound_given(model, wide, is_unknown))
-    weights = [1 / 4 / math.comb(4, int(one.sum())) for one in sets]
+    early = [np.where(one, NOTHING, ITS_CLASS) for one in sets]
+    late = [np.where(one, ITS_CLASS, ALL) for one in sets]
+    known = jnp.array(np.stack(early + late).reshape(-1, 2, 2))
+    wide = jnp.broadcast_to(jnp.array(CELLS)[None], known.shape)
+    found = np.asarray(bound_given(model, wide, jnp.zeros(len(wide), jnp.int32), known))
+    weights = [1 / 8 / math.comb(4, int(one.sum())) for one in sets] * 2
     assert np.dot(weights, found) == pytest.approx(by_all_orders(model, CELLS), rel=1e-5)
 
 
 def test_estimates_of_the_bound_are_right_on_average_and_follow_their_key(model):
     cells = jnp.array(CELLS)[None]
     found = [
-        float(mean_bound(model, cells, samples=64, key=jax.random.key(seed))[0])
+        float(mean_bound(model, cells, NONE, samples=64, key=jax.random.key(seed))[0])
         for seed in range(40)
     ]
     error = np.std(found) / math.sqrt(len(found))
     assert abs(np.mean(found) - by_all_orders(model, CELLS)) < 4 * error
     assert 0 < error < 0.3
-    again = mean_bound(model, cells, samples=64, key=jax.random.key(3))
+    again = mean_bound(model, cells, NONE, samples=64, key=jax.random.key(3))
     assert float(again[0]) == found[3]
 
 
-def test_sets_of_unknown_cells_have_all_sizes_equally_often():
-    sizes = np.concatenate(
-        [np.asarray(unknown_cells((6, 2, 3), key=jax.random.key(s))).sum((1, 2)) for s in range(50)]
+def test_all_steps_at_which_a_level_is_drawn_come_equally_often():
+    """Six cells: six steps at which classes are next, and six at which all classes are known."""
+    known = np.concatenate(
+        [np.asarray(knowledge((12, 2, 3), key=jax.random.key(s))) for s in range(50)]
     )
-    assert set(sizes) == set(range(1, 7))
-    assert np.bincount(sizes)[1:].tolist() == [50] * 6
-    cells = np.mean(
-        [np.asarray(unknown_cells((6, 2, 3), key=jax.random.key(s))) for s in range(200)], (0, 1)
-    )
-    np.testing.assert_allclose(cells, 3.5 / 6, atol=0.06)
+    least, most = known.min((1, 2)), known.max((1, 2))
+    assert set(zip(least.tolist(), most.tolist(), strict=True)) == {
+        (NOTHING, NOTHING), (NOTHING, ITS_CLASS), (ITS_CLASS, ITS_CLASS), (ITS_CLASS, ALL)
+    }  # fmt: skip
+    for stage in (NOTHING, ITS_CLASS):
+        sizes = (known[least == stage] == stage).sum((1, 2))
+        assert np.bincount(sizes)[1:].tolist() == [50] * 6
+    early = known[least == NOTHING] == NOTHING
+    np.testing.assert_allclose(early.mean(0), 3.5 / 6, atol=0.12)
+
+
+def test_a_step_shows_nothing_the_class_or_all_of_a_cell():
+    from dred.tasks.gridworld.generators.masked.bound import shown
+
+    cells = jnp.array([[[START, 1, 2], [GOAL, 3, 0]]])
+    known = jnp.array([[[ITS_CLASS, ITS_CLASS, ALL], [ITS_CLASS, ITS_CLASS, NOTHING]]])
+    assert shown(cells, known).tolist() == [[[FLOOR, SOLID, 2], [GOAL, FLOOR, UNKNOWN]]]
+    whole = jnp.arange(SEEN)[None, None]
+    assert classes_of(whole)[0, 0].tolist() == [
+        FLOOR, SOLID, SOLID, FLOOR, FLOOR, GOAL, UNKNOWN, OUTSIDE, FLOOR, SOLID
+    ]  # fmt: skip
+
+
+@given(levels(sizes=FEW_SIZES))
+@settings(max_examples=30)
+def test_steps_to_the_goal_are_those_that_levels_are_made_by(level):
+    """The distances of the level, and of what cannot be reached the appendix's rule."""
+    expected = dred.levels.distance_to_goal(level).astype(np.int32)
+    extend_distances(expected, np.empty_like(expected))
+    one = jax.tree.map(lambda part: jnp.asarray(part)[None], level)
+    found = np.asarray(steps_to_goal(cells_of(one)))[0]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.asarray(steps_to_goal(classes_of(cells_of(one))))[0], expected)
+
+
+def test_the_way_to_the_goal_may_lead_through_what_is_not_known():
+    cells = jnp.array([[[GOAL, 1, 0], [UNKNOWN, SOLID, FLOOR], [UNKNOWN, UNKNOWN, OUTSIDE]]])
+    assert steps_to_goal(cells).tolist() == [[[0, 1, 2], [1, 2, 3], [2, 3, -1]]]
+    nowhere = jnp.array([[[0, 1, UNKNOWN]]])
+    assert steps_to_goal(nowhere).tolist() == [[[-1, -1, -1]]]
+    assert not np.asarray(distance_features(nowhere)).any()
 
 
 @given(st.integers(0, 2**31 - 1), st.booleans())
@@ -150,7 +235,7 @@ def test_drawn_levels_are_proper_in_one_part_and_follow_their_key(model, seed, c
 
 def test_goal_and_start_are_drawn_by_what_the_model_says_of_each_cell(model):
     blank = jnp.full((12, 7, 7), UNKNOWN)
-    wanted = np.exp(np.asarray(model(blank)[0, ..., GOAL])).ravel()
+    wanted = np.exp(np.asarray(model(blank, jnp.zeros(12, jnp.int32))[0, ..., GOAL])).ravel()
     made = [_fill(model, blank, False, jax.random.key(seed)) for seed in range(40)]
     goals = np.concatenate([np.asarray(one.goal) for one in made]) @ (7, 1)
     found = np.bincount(goals, minlength=49) / len(goals)
@@ -160,7 +245,8 @@ def test_goal_and_start_are_drawn_by_what_the_model_says_of_each_cell(model):
 
 
 def _fill(model, cells, connected, key):
-    return fitted_module._fill(model, cells, 3, connected, 1.0, key)
+    label = jnp.zeros(len(cells), jnp.int32)
+    return fitted_module._fill(model, cells, label, Looks(3, 2), connected, 1.0, key)
 
 
 @given(st.integers(0, 2**31 - 1))
@@ -190,14 +276,10 @@ def test_in_one_part_what_is_known_changes_only_where_it_cannot_be_reached(model
     assert was_walked_on[changed].all()  # walls and lava stay
 
 
-def test_the_order_puts_neighbours_far_apart_and_known_cells_last():
-    cells = jnp.full((5, 8, 8), UNKNOWN).at[:, 0].set(0)
-    order = np.asarray(order_of(cells, key=KEY)).reshape(5, -1)
-    assert (np.sort(order, axis=1) == np.arange(64)).all()
-    for one in order:
-        assert set(np.argsort(one)[-8:]) == set(range(8))
-    whole = np.asarray(order_of(jnp.full((1, 8, 8), UNKNOWN), key=KEY))[0]
-    first = np.argwhere(whole < 4)
+def test_the_order_puts_neighbours_far_apart():
+    order = np.asarray(order_of((5, 8, 8), key=KEY))
+    assert (np.sort(order.reshape(5, -1), axis=1) == np.arange(64)).all()
+    first = np.argwhere(order[0] < 4)
     gaps = [abs(a - b).max() for a, b in itertools.combinations(first, 2)]
     assert min(gaps) == 4  # those of a quarter of a quarter
 
@@ -213,10 +295,32 @@ def test_a_rectangle_has_about_its_share_and_lies_anywhere():
     assert np.asarray(rectangle((9, 3, 3), 1e-6, key=KEY)).sum((1, 2)).tolist() == [1] * 9
 
 
-def test_the_part_with_both_places_is_kept_or_else_the_largest():
-    part = jnp.array([[3, 3, 0, 6, 6, 6], [3, 3, 0, 6, 6, 6], [0, 0, 0, 0, 0, 0]])
-    found = chosen_part(part, jnp.array([0, 0, 0]), jnp.array([1, 3, 1]))
-    assert found.tolist()[:2] == [3, 6]
+def test_looks_draw_the_goal_then_classes_corrections_the_start_and_what_cells_are():
+    looks = Looks(steps=4, corrections=2)
+    assert (looks.start, looks.all) == (7, 12)
+    shares = [float(looks.share(jnp.int32(number))) for number in range(looks.all)]
+    assert shares == [0, 1 / 16, 1 / 4, 9 / 16, 1, 1, 1, 0, 1 / 16, 1 / 4, 9 / 16, 1]
+    corrects = [bool(looks.corrects(jnp.int32(number))) for number in range(looks.all)]
+    assert [number for number, is_one in enumerate(corrects) if is_one] == [5, 6]
+
+
+def test_fewer_looks_mean_as_many_fewer_corrections():
+    config = MaskedConfig(draw_steps=8, corrections=16)
+    assert looks_of(config) == Looks(8, 16)
+    assert looks_of(config, 4) == Looks(4, 8)
+    assert looks_of(config, 32) == Looks(32, 16)
+
+
+def test_floor_that_is_not_of_the_largest_part_is_lost_and_what_lies_around_drawn_again():
+    cells = jnp.array([[FLOOR, SOLID, SOLID, SOLID], [SOLID, SOLID, GOAL, FLOOR]])[None]
+    lost = is_lost(cells)
+    assert np.argwhere(np.asarray(lost)[0]).tolist() == [[0, 0]]
+    assert np.asarray(around(lost))[0].astype(int).tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
+
+
+def test_the_largest_part_is_kept():
+    part = jnp.array([[3, 3, 0, 6, 6, 6], [3, 3, 3, 0, 6, 6], [0, 0, 5, 0, 0, 0]])
+    assert largest_part(part).tolist() == [6, 3, 5]
 
 
 def test_levels_become_cells_and_cells_levels_again():
@@ -228,23 +332,44 @@ def test_levels_become_cells_and_cells_levels_again():
 
 
 def test_squares_hold_each_cell_once():
-    cells = jnp.arange(15).reshape(1, 3, 5)
-    found = np.asarray(squares(cells))[0]
+    cells = jnp.arange(15).reshape(1, 3, 5, 1)
+    found = np.asarray(squares(cells, 7))[0]
     assert found.shape == (2, 3, 4)
     assert found[0, 0].tolist() == [0, 1, 5, 6]
-    assert found[1, 2].tolist() == [14, 7, 7, 7]  # outside
+    assert found[1, 2].tolist() == [14, 7, 7, 7]  # beyond the edge
+    two = np.asarray(squares(jnp.concatenate([cells, -cells], axis=-1), 0))[0]
+    assert two[0, 0].tolist() == [0, 0, 1, -1, 5, -5, 6, -6]
 
 
 def test_the_model_sees_no_unknown_cell_and_all_that_is_known(model):
     cells = cells_of(LEVELS)[:1]
-    hidden = model(cells.at[0, 3, 3].set(UNKNOWN))
-    other = model(cells.at[0, 3, 3].set(UNKNOWN).at[0, 6, 6].set((cells[0, 6, 6] + 1) % 4))
+    hidden = model(cells.at[0, 3, 3].set(UNKNOWN), NONE)
+    other = model(cells.at[0, 3, 3].set(UNKNOWN).at[0, 6, 6].set((cells[0, 6, 6] + 1) % 4), NONE)
     assert float(abs(hidden - other)[0, 0, 0].max()) > 0  # from the opposite corner
+    assert float(abs(hidden - model(cells.at[0, 3, 3].set(UNKNOWN), NONE + 1)).max()) > 0
     np.testing.assert_allclose(jnp.exp(hidden).sum(-1), 1.0, rtol=1e-5)
 
 
-def test_the_farthest_of_several_candidates_is_taken(model):
-    filler = Filler(model, connected=True, steps=3)
+def test_new_levels_in_training_are_those_drawn_ahead_or_drawn_anew(fitted):
+    filler = GENERATORS["masked"].load(fitted.path, DATASET)
+    given = GeneratorInput(LEVELS, jax.tree.map(lambda part: part[:5], LEVELS), filler)
+    propose = jax.jit(GENERATORS["masked"].propose, static_argnums=1)
+    ahead = pictures(dred.levels.load(fitted.path / "ahead.npz").levels, DATASET.shape)
+    assert len(ahead) == SET["ahead"]
+
+    def found(settings, key):
+        levels = propose(given, settings, key)
+        return pictures(Level(*(np.asarray(part) for part in levels)), DATASET.shape)
+
+    assert (nearest_distances(found(MaskedDrawConfig(), KEY), ahead) == 0).all()
+    assert not np.array_equal(
+        found(MaskedDrawConfig(), KEY), found(MaskedDrawConfig(), jax.random.key(1))
+    )
+    assert (nearest_distances(found(MaskedDrawConfig(ahead=False), KEY), ahead) > 0).all()
+
+
+def test_the_farthest_of_several_candidates_is_taken(fitted):
+    filler = GENERATORS["masked"].load(fitted.path, DATASET)
     given = GeneratorInput(LEVELS, jax.tree.map(lambda part: part[:5], LEVELS), filler)
     propose = jax.jit(GENERATORS["masked"].propose, static_argnums=1)
     many = GeneratorInput(
@@ -260,6 +385,45 @@ def test_the_farthest_of_several_candidates_is_taken(model):
     np.testing.assert_array_equal(distance, nearest_distances(ours, theirs))
     best = distance.reshape(5, 3).argmax(1) + 3 * np.arange(5)
     assert same(kept, jax.tree.map(lambda part: part[best], drawn))
+
+
+TWO = make("cave-escape-train", count=64, size=9)  # 16 levels of each structure
+
+
+def test_structures_have_labels_where_the_dataset_names_enough_of_them():
+    found = structures_of(TWO)
+    assert found.names == tuple(sorted(TWO.structures))
+    assert [found.names[label - 1] for label in found.label] == TWO.structure.tolist()
+    np.testing.assert_allclose(np.exp(found.log_shares()), [0, 0.25, 0.25, 0.25, 0.25], rtol=1e-6)
+    assert found.label_of("maze_wall") == 1 + found.names.index("maze_wall")
+    with pytest.raises(UnknownNameError, match="structure of these levels"):
+        found.label_of("maze_wal")
+    few = structures_of(DATASET)
+    assert (few.names, set(few.label.tolist())) == ((), {0})
+    assert np.exp(few.log_shares()).tolist() == [1.0]
+
+
+def test_a_structure_is_learned_by_the_symmetric_copies_that_are_like_it():
+    """The walls of one of them turn one way, so that most of its copies have other windows."""
+    found = structures_of(make("cave-escape-train", count=512))
+    for name, copies in zip(found.names, found.copies[1:], strict=True):
+        assert copies[0]
+        assert copies.sum() == (2 if name == "maze_wall" else 8), name
+    plain = structures_of(TWO, symmetries=False)
+    assert (plain.copies == (np.arange(8) == 0)).all()
+    wide = Level(*(np.asarray(part) for part in LEVELS))._replace(tiles=LEVELS.tiles[:, :5])
+    assert not like_copies(wide)[1::2].any()
+
+
+def test_a_model_fitted_to_structures_makes_those_that_are_named(tmp_path):
+    model = dred.fit(TWO, out=tmp_path / "g", model="masked", set={**SET, "epochs": 1})
+    labels = np.asarray(model.labels(4000, key=KEY))
+    np.testing.assert_allclose(np.bincount(labels) / 4000, [0, 0.25, 0.25, 0.25, 0.25], atol=0.04)
+    assert (
+        np.asarray(model.labels(3, "maze_wall", key=KEY)).tolist()
+        == [model.structures.label_of("maze_wall")] * 3
+    )
+    assert is_proper(model.sample(3, key=KEY, structure="maze_wall"))
 
 
 def test_a_fitted_model_makes_levels_of_any_size_and_says_how_likely_they_are(fitted):
@@ -341,7 +505,7 @@ def test_a_killed_fit_goes_on_to_the_same_weights(tmp_path):
 
 def test_wrong_folders_and_settings_are_refused_in_a_paragraph(fitted, tmp_path):
     load_for = GENERATORS["masked"].load
-    assert load_for(fitted.path, DATASET).steps == 3
+    assert load_for(fitted.path, DATASET).config.draw_steps == 3
     with pytest.raises(DatasetError, match="was fitted to other levels"):
         load_for(fitted.path, make("cave-escape-train", count=11, size=9))
     with pytest.raises(DatasetError, match="Fit a generator to the levels to train on"):
@@ -361,6 +525,8 @@ def test_wrong_folders_and_settings_are_refused_in_a_paragraph(fitted, tmp_path)
         (MaskedConfig, {"average": 1.0}, "average"),
         (MaskedConfig, {"validation_fraction": 0.0}, "between 0 and 1"),
         (MaskedConfig, {"draw_steps": 0}, "draw_steps"),
+        (MaskedConfig, {"corrections": -1}, "corrections"),
+        (MaskedConfig, {"ahead": -1}, "ahead"),
         (MaskedDrawConfig, {"candidates": 0}, "candidates"),
         (MaskedDrawConfig, {"temperature": 0.0}, "temperature"),
         (MaskedEditsConfig, {"share": 0.0}, "share"),

@@ -2,7 +2,7 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from dred.errors import DatasetError
 from dred.tasks.gridworld.levels.level import ANY_HEADING, Level
@@ -15,11 +15,20 @@ def need_square(shape: tuple[int, int]) -> None:
         raise DatasetError(f"turns needs square levels; these have {height}×{width} cells.")
 
 
-def turned(levels: Level, *, key: PRNGKeyArray) -> Level:
-    """Each level of a batch as one of its symmetric copies: eight, or four if it is not square."""
+def turned(
+    levels: Level, *, key: PRNGKeyArray, allowed: Bool[Array, "batch symmetry"] | None = None
+) -> Level:
+    """Each level of a batch as one of its symmetric copies: eight, or four if it is not square.
+
+    Or one of those that are allowed, of the eight.
+    """
     height, width = levels.tiles.shape[1:]
     numbers = range(8) if height == width else range(0, 8, 2)
-    which = jax.random.randint(key, (levels.tiles.shape[0],), 0, len(numbers))
+    if allowed is None:
+        which = jax.random.randint(key, (levels.tiles.shape[0],), 0, len(numbers))
+    else:
+        odds = jnp.where(allowed[:, jnp.array(numbers)], 0.0, -jnp.inf)
+        which = jax.random.categorical(key, odds)
 
     def one(level: Level, number: Int[Array, ""]) -> Level:
         copies = [symmetric_copy(level, symmetry) for symmetry in numbers]

@@ -1,68 +1,108 @@
 """What the model maximises: a bound on the log-likelihood of a level, over all orders of its cells.
 
-A level of n cells can be drawn cell by cell in any order o, so that, by Jensen's inequality,
+A level of n cells is drawn in 2n steps: first the class of each cell, in any order, then what each
+is, in any order. By Jensen's inequality
 
-    log p(level) ≥ E over o of Σ over j of log p(cell o_j | cells o_1 … o_(j−1))
-                 = Σ over k = 1 … n of E over sets U of k unknown cells of
-                       mean over U of log p(cell | the others than U)
+    log p(level) ≥ E over orders o of Σ over j of log p(class of o_j | classes of o_1 … o_(j−1))
+                 + E over orders o of Σ over j of log p(cell o_j | all classes, o_1 … o_(j−1))
+                 = Σ over k = 1 … n of E over sets U of k cells that are not known of
+                       mean over U of log p(class | the others' classes)
+                     + mean over U of log p(cell | all classes, the others)
 
-since each cell of U is equally often the next one. So with k uniform in 1 … n and U a random set
-of k cells, n times the mean over U of log p is an unbiased estimate. It is a probability over all
-ways to fill the grid, those without one start and one goal included.
+since each cell of U is equally often the next one. So with one of the two kinds of step and k in
+1 … n uniformly at random, and U a random set of k cells, 2n times the mean over U of log p is an
+unbiased estimate. It is a probability over all ways to fill the grid, those without one start and
+one goal included.
 """
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from dred.tasks.gridworld.generators.masked.cells import UNKNOWN
+from dred.tasks.gridworld.generators.masked.cells import (
+    CLASSES,
+    CONTENTS,
+    UNKNOWN,
+    Cells,
+    classes_of,
+)
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
+
+NOTHING, ITS_CLASS, ALL = range(3)  # what is known of a cell
+Known = Int[Array, "batch row column"]
+Labels = Int[Array, " batch"]
+
+
+def shown(cells: Cells, known: Known) -> Cells:
+    """Return the cells as far as they are known."""
+    partly = jnp.where(known == ITS_CLASS, classes_of(cells), cells)
+    return jnp.where(known == NOTHING, UNKNOWN, partly)
 
 
 def bound_given(
-    model: MaskedModel,
-    cells: Int[Array, "batch row column"],
-    is_unknown: Bool[Array, "batch row column"],
+    model: MaskedModel, cells: Cells, label: Labels, known: Known
 ) -> Float[Array, " batch"]:
-    """Return the number of cells times the mean log-probability of those that are unknown."""
-    log_p = model(jnp.where(is_unknown, UNKNOWN, cells))
-    right = jnp.take_along_axis(log_p, cells[..., None], axis=-1)[..., 0]
-    total = (right * is_unknown.astype(jnp.float32)).sum((1, 2))
-    return total * cells[0].size / is_unknown.sum((1, 2)).astype(jnp.float32)
+    """Return the number of steps times the mean log-probability of those that may be next.
+
+    In a level of which any cell is not known at all, classes are next; else what cells are.
+    """
+    log_p = model(shown(cells, known), label)
+    of_class = log_p_of_class(log_p, cells)
+    of_cell = jnp.take_along_axis(log_p, cells[..., None], axis=-1)[..., 0]
+    least = known.min((1, 2), keepdims=True)
+    log_next = jnp.where(least == NOTHING, of_class, of_cell - of_class)
+    is_next = (known == least).astype(jnp.float32)
+    steps = 2 * cells[0].size
+    return (log_next * is_next).sum((1, 2)) * steps / is_next.sum((1, 2))
 
 
-def unknown_cells(shape: tuple[int, ...], *, key: PRNGKeyArray) -> Bool[Array, "batch row column"]:
-    """Return a random set of each size for each level: sizes are spread evenly over the batch."""
-    key_size, key_cells = jax.random.split(key)
+def log_p_of_class(
+    log_p: Float[Array, "batch row column held"], cells: Cells
+) -> Float[Array, "batch row column"]:
+    """Return the log-probability of each cell's own class."""
+    groups = [CLASSES.get(what, what) for what in range(CONTENTS)]
+    is_alike = jnp.array([[one == other for other in groups] for one in groups])
+    return jax.nn.logsumexp(jnp.where(is_alike[cells], log_p, -jnp.inf), axis=-1)
+
+
+def knowledge(shape: tuple[int, ...], *, key: PRNGKeyArray) -> Known:
+    """Return what is known at a random step of each level: steps are spread evenly over the batch.
+
+    With k steps to come that say what cells are, k cells are known by their class; before that, k
+    are not known at all and all others by their class.
+    """
+    key_step, key_cells = jax.random.split(key)
     count, height, width = shape
     cells = height * width
-    share = (jax.random.uniform(key_size) + jnp.arange(count) / count) % 1.0
-    size = 1 + jnp.floor(share * cells).astype(jnp.int32).clip(0, cells - 1)
+    share = (jax.random.uniform(key_step) + jnp.arange(count) / count) % 1.0
+    to_come = 1 + jnp.floor(share * 2 * cells).astype(jnp.int32).clip(0, 2 * cells - 1)
+    is_early = to_come > cells
+    size = jnp.where(is_early, to_come - cells, to_come)
     order = jax.random.uniform(key_cells, (count, cells))
     rank = jnp.argsort(jnp.argsort(order, axis=1), axis=1)
-    return (rank < size[:, None]).reshape(shape)
+    known = jnp.where(rank < size[:, None], 0, 1) + jnp.where(is_early, 0, 1)[:, None]
+    return known.reshape(shape)
 
 
 def bound(
-    model: MaskedModel, cells: Int[Array, "batch row column"], *, key: PRNGKeyArray
+    model: MaskedModel, cells: Cells, label: Labels, *, key: PRNGKeyArray
 ) -> Float[Array, " batch"]:
     """Return an unbiased estimate of the bound of each level, in nats."""
-    return bound_given(model, cells, unknown_cells(cells.shape, key=key))
+    return bound_given(model, cells, label, knowledge(cells.shape, key=key))
 
 
 @eqx.filter_jit
 def mean_bound(
-    model: MaskedModel,
-    cells: Int[Array, "batch row column"],
-    *,
-    samples: int,
-    key: PRNGKeyArray,
+    model: MaskedModel, cells: Cells, label: Labels, *, samples: int, key: PRNGKeyArray
 ) -> Float[Array, " batch"]:
-    """Return the mean of so many estimates for each level, whose sizes are spread evenly."""
+    """Return the mean of so many estimates for each level, whose steps are spread evenly."""
 
-    def one(key: PRNGKeyArray, cells: Int[Array, "row column"]) -> Float[Array, ""]:
+    def one(
+        key: PRNGKeyArray, cells: Int[Array, "row column"], label: Int[Array, ""]
+    ) -> Float[Array, ""]:
         copies = jnp.broadcast_to(cells[None], (samples, *cells.shape))
-        return bound(model, copies, key=key).mean()
+        return bound(model, copies, jnp.broadcast_to(label, (samples,)), key=key).mean()
 
-    return jax.lax.map(lambda given: one(*given), (jax.random.split(key, len(cells)), cells))
+    keys = jax.random.split(key, len(cells))
+    return jax.lax.map(lambda given: one(*given), (keys, cells, label))

@@ -1,14 +1,19 @@
-"""A level as one grid of cells: tiles, with start and goal drawn in, some perhaps not known."""
+"""A level as one grid of cells: tiles, with start and goal drawn in, some perhaps not known.
+
+A cell becomes known in two steps: first its class, whether one can walk on it or it is the goal,
+then what it is. Until then it looks like floor or solid ground.
+"""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from dred.tasks.gridworld.levels.level import ANY_HEADING, EMPTY, LAVA, MOSS, WALL, Level
 
-START, GOAL, UNKNOWN, OUTSIDE = 4, 5, 6, 7
+START, GOAL, UNKNOWN, OUTSIDE, FLOOR, SOLID = 4, 5, 6, 7, 8, 9
 TILES = (EMPTY, WALL, LAVA, MOSS)
 CONTENTS = 6  # what a cell may hold: a tile, the start or the goal
-SEEN = 8  # what a cell may look like
+SEEN = 10  # what a cell may look like
+CLASSES = {EMPTY: FLOOR, MOSS: FLOOR, START: FLOOR, WALL: SOLID, LAVA: SOLID}
 
 Cells = Int[Array, "batch row column"]
 
@@ -36,6 +41,12 @@ def level_of(cells: Cells, goal: Int[Array, " batch"], start: Int[Array, " batch
     return Level(tiles.reshape(cells.shape), place(goal), place(start), heading)
 
 
+def classes_of(cells: Cells) -> Cells:
+    """Return cells of which no more than the class is known."""
+    return jnp.array([CLASSES.get(what, what) for what in range(SEEN)])[cells]
+
+
 def can_walk_on(cells: Cells) -> Bool[Array, "batch row column"]:
     """Return on which cells one can walk."""
-    return (cells != WALL) & (cells != LAVA) & (cells < UNKNOWN)
+    classes = classes_of(cells)
+    return (classes == FLOOR) | (classes == GOAL)

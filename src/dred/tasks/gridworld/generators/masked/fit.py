@@ -1,14 +1,14 @@
 """Fitting the model to a dataset."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.agents.optimise import moved
 from dred.tasks.gridworld.config import MaskedConfig
@@ -24,13 +24,15 @@ from dred.tasks.gridworld.generators.fitting import (
     need_one_size,
     new_fitting,
 )
-from dred.tasks.gridworld.generators.masked.bound import bound, bound_given, unknown_cells
+from dred.tasks.gridworld.generators.masked.bound import bound, bound_given, knowledge
 from dred.tasks.gridworld.generators.masked.cells import cells_of
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
+from dred.tasks.gridworld.generators.masked.structures import structures_of, told
 from dred.tasks.gridworld.generators.symmetry import turned
+from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level
 
-JUDGED_BY = 8  # sets of unknown cells for each level held back, the same after every epoch
+JUDGED_BY = 8  # steps of each level held back, the same after every epoch
 WARM_UP = 0.03  # share of the fit in which the learning rate rises
 Learner = tuple[optax.OptState, MaskedModel]  # the optimiser's state, and the mean of weights
 
@@ -44,19 +46,40 @@ def optimiser_of(config: MaskedConfig, levels: int) -> optax.GradientTransformat
     return optax.chain(optax.clip_by_global_norm(1.0), optax.adam(rate, b2=0.99))
 
 
-def begin(levels: Level, config: MaskedConfig, *, key: PRNGKeyArray) -> Fitting[MaskedModel]:
+class Lessons(NamedTuple):
+    """Levels to learn from or to judge by, and what is known of their structures."""
+
+    levels: Level
+    label: Int[Array, " level"]
+    copies: Bool[Array, "label symmetry"]  # by which symmetric copies each structure is learned
+
+    def of(self, chosen: Int[Array, " some"]) -> "Lessons":
+        """Return some of them."""
+        levels = jax.tree.map(lambda part: part[chosen], self.levels)
+        return Lessons(levels, self.label[chosen], self.copies)
+
+
+def lessons_of(dataset: LevelDataset, config: MaskedConfig) -> Lessons:
+    """Return all levels of a dataset, with their structures."""
+    found = structures_of(dataset, symmetries=config.augment_symmetries)
+    levels = Level(*(jnp.asarray(part) for part in dataset.levels))
+    return Lessons(levels, jnp.asarray(found.label), jnp.asarray(found.copies))
+
+
+def begin(lessons: Lessons, config: MaskedConfig, *, key: PRNGKeyArray) -> Fitting[MaskedModel]:
     """Return the fit of a model that knows nothing."""
-    need_one_size(levels, "masked")
-    count = levels.tiles.shape[0]
+    need_one_size(lessons.levels, "masked")
+    count = len(lessons.label)
     held_back = max(1, round(config.validation_fraction * count))
     need_enough(count, held_back)
-    model = MaskedModel(config, key=jax.random.fold_in(key, MODEL))
+    structures = len(lessons.copies) - 1
+    model = MaskedModel(config, structures=structures, key=jax.random.fold_in(key, MODEL))
     fitting = new_fitting(model, optimiser_of(config, count - held_back))
     return eqx.tree_at(lambda one: one.optimiser, fitting, (fitting.optimiser, model))
 
 
 def fit(
-    levels: Level,
+    lessons: Lessons,
     config: MaskedConfig,
     *,
     key: PRNGKeyArray,
@@ -64,18 +87,15 @@ def fit(
     history: History | None = None,
     tell: Callable[[dict[str, float], Fitting[MaskedModel]], None] = lambda row, fitting: None,
 ) -> tuple[Fitting[MaskedModel], History]:
-    """Fit a model to a batch of levels, from the beginning or from where a fit was left.
+    """Fit a model to levels, from the beginning or from where a fit was left.
 
     `tell` hears of each epoch. Some levels are held back to judge by, and to stop by.
     """
-    levels = Level(*(jnp.asarray(part) for part in levels))
-    held_back = held_back_levels(len(levels.tiles), config.validation_fraction, key=key)
-    used = np.setdiff1d(np.arange(len(levels.tiles)), held_back)
-    fitting = fitting or begin(levels, config, key=key)
-    some, others = (
-        jax.tree.map(lambda part, chosen=chosen: part[chosen], levels)
-        for chosen in (used, held_back)
-    )
+    count = len(lessons.label)
+    held_back = held_back_levels(count, config.validation_fraction, key=key)
+    some = lessons.of(jnp.asarray(np.setdiff1d(np.arange(count), held_back)))
+    others = lessons.of(jnp.asarray(held_back))
+    fitting = fitting or begin(lessons, config, key=key)
     history = [*(history or [])]
     while int(fitting.epochs) < config.epochs and not has_stopped(history, config.patience):
         fitting, learned, judged = one_epoch(fitting, some, others, config, key)
@@ -95,8 +115,8 @@ def has_stopped(history: History, patience: int) -> bool:
 @eqx.filter_jit
 def one_epoch(
     fitting: Fitting[MaskedModel],
-    levels: Level,
-    others: Level,
+    lessons: Lessons,
+    others: Lessons,
     config: MaskedConfig,
     key: PRNGKeyArray,
 ) -> tuple[Fitting[MaskedModel], Float[Array, ""], Float[Array, ""]]:
@@ -104,7 +124,7 @@ def one_epoch(
     key_order, key_steps = jax.random.split(
         jax.random.fold_in(jax.random.fold_in(key, EPOCHS), fitting.epochs)
     )
-    count, height, width = levels.tiles.shape
+    count, height, width = lessons.levels.tiles.shape
     batches = batches_of(count, config.batch_size, key=key_order)
     optimiser = optimiser_of(config, count)
 
@@ -112,14 +132,15 @@ def one_epoch(
         carry: tuple[MaskedModel, Learner], given: tuple[Array, PRNGKeyArray, Array]
     ) -> tuple[tuple[MaskedModel, Learner], Float[Array, ""]]:
         (model, (state, mean)), (chosen, key, number) = carry, given
-        key_turn, key_bound = jax.random.split(key)
-        batch = jax.tree.map(lambda part: part[chosen], levels)
+        key_turn, key_told, key_bound = jax.random.split(key, 3)
+        batch = lessons.of(chosen)
+        levels = batch.levels
         if config.augment_symmetries:
-            batch = turned(batch, key=key_turn)
-        cells = cells_of(batch)
+            levels = turned(levels, key=key_turn, allowed=lessons.copies[batch.label])
+        cells, label = cells_of(levels), told(batch.label, key=key_told)
 
         def loss(model: MaskedModel) -> Float[Array, ""]:
-            return -bound(model, cells, key=key_bound).mean() / (height * width)
+            return -bound(model, cells, label, key=key_bound).mean() / (height * width)
 
         value, gradient = eqx.filter_value_and_grad(loss)(model)
         model, state = moved(optimiser, state, model, gradient)
@@ -144,9 +165,9 @@ def averaged(
     return jax.tree.map(lambda old, new: share * old + (1.0 - share) * new, mean, model)
 
 
-def judge(model: MaskedModel, others: Level, key: PRNGKeyArray) -> Float[Array, ""]:
-    """Return the mean bound of levels held back, by sets of cells that are always the same."""
-    cells = cells_of(others)
-    wide = jnp.repeat(cells, JUDGED_BY, axis=0)
-    is_unknown = unknown_cells(wide.shape, key=jax.random.fold_in(key, EPOCHS + 1))
-    return bound_given(model, wide, is_unknown).mean()
+def judge(model: MaskedModel, others: Lessons, key: PRNGKeyArray) -> Float[Array, ""]:
+    """Return the mean bound of levels held back, by steps that are always the same."""
+    cells = jnp.repeat(cells_of(others.levels), JUDGED_BY, axis=0)
+    label = jnp.repeat(others.label, JUDGED_BY, axis=0)
+    known = knowledge(cells.shape, key=jax.random.fold_in(key, EPOCHS + 1))
+    return bound_given(model, cells, label, known).mean()

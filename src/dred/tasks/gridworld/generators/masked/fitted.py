@@ -1,5 +1,6 @@
 """A fitted masked model with the levels it was fitted to: making levels, and their likelihood."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import equinox as eqx
@@ -14,8 +15,9 @@ from dred.tasks.gridworld.generators.fitted import check_own_size, mode_of
 from dred.tasks.gridworld.generators.folder import facts_in, levels_in, rows_in, settings_in
 from dred.tasks.gridworld.generators.masked.bound import mean_bound
 from dred.tasks.gridworld.generators.masked.cells import UNKNOWN, cells_of
-from dred.tasks.gridworld.generators.masked.draw import fill, rectangle
+from dred.tasks.gridworld.generators.masked.draw import Looks, fill, rectangle
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
+from dred.tasks.gridworld.generators.masked.structures import NOT_TOLD, structures_of
 from dred.tasks.gridworld.generators.masked.words import history_words
 from dred.tasks.gridworld.generators.parts import all_connected
 from dred.tasks.gridworld.levels.dataset import LevelDataset
@@ -23,6 +25,7 @@ from dred.tasks.gridworld.levels.level import Level
 
 KIND = "masked"
 WEIGHTS = "best"  # by the likelihood of levels held back
+AHEAD = "ahead.npz"  # levels drawn right after the fit
 MODES = ("new", "edit")
 SHARE = 0.25  # of the cells of a level of the dataset that the mode `edit` fills in anew
 MOST_CELLS = 256 * 13 * 13  # that are drawn at once
@@ -42,6 +45,7 @@ class FittedMasked:
     ) -> None:
         self.model, self.config, self.dataset, self.path = model, config, dataset, path
         self.connected = config.connected and all_connected(dataset.levels)
+        self.structures = structures_of(dataset, symmetries=False)
 
     def sample(
         self,
@@ -52,10 +56,14 @@ class FittedMasked:
         temperature: float = 1.0,
         shape: tuple[int, int] | None = None,
         steps: int | None = None,
+        structure: str = "",
+        tell: Callable[[int], None] = lambda done: None,
     ) -> Level:
         """So many levels: new ones, or levels of the dataset with a part filled in anew.
 
-        New ones may have another shape (without the wall) than those of the dataset.
+        New ones may have another shape (without the wall) than those of the dataset. They have its
+        structures as often as it has them, or the one that is named. `tell` hears how many were
+        made.
         """
         mode_of(self, mode)
         height, width = shape or self.dataset.shape
@@ -67,24 +75,38 @@ class FittedMasked:
         for number in range(0, count, size):
             key_which, key_where, key_fill = jax.random.split(jax.random.fold_in(key, number), 3)
             cells = jnp.full((size, height, width), UNKNOWN)
+            label = self.labels(size, structure, key=key_which)
             if mode == "edit":
                 which = jax.random.randint(key_which, (size,), 0, len(self.dataset))
                 known = cells_of(jax.tree.map(lambda part, i=which: part[i], self.dataset.levels))
                 cells = jnp.where(rectangle(cells.shape, SHARE, key=key_where), UNKNOWN, known)
-            pieces.append(self.fill(cells, key=key_fill, temperature=temperature, steps=steps))
+                label = jnp.asarray(self.structures.label)[which]
+            pieces.append(
+                self.fill(cells, label=label, key=key_fill, temperature=temperature, steps=steps)
+            )
+            tell(min(size, count - number))
         return Level(*(np.concatenate(parts)[:count] for parts in zip(*pieces, strict=True)))
+
+    def labels(self, count: int, structure: str = "", *, key: PRNGKeyArray) -> Int[Array, " level"]:
+        """Labels of a structure, or of structures drawn as often as the dataset has them."""
+        if structure:
+            return jnp.full((count,), self.structures.label_of(structure))
+        odds = jnp.asarray(self.structures.log_shares())
+        return jax.random.categorical(key, odds, shape=(count,))
 
     def fill(
         self,
         cells: Int[Array, "batch row column"],
         *,
+        label: Int[Array, " batch"] | None = None,
         key: PRNGKeyArray,
         temperature: float = 1.0,
         steps: int | None = None,
     ) -> Level:
         """Levels in which all that is unknown (`masked.cells.UNKNOWN`) was drawn."""
-        steps = steps or self.config.draw_steps
-        made = _fill(self.model, cells, steps, self.connected, temperature, key)
+        looks = looks_of(self.config, steps or 0)
+        label = jnp.full((len(cells),), NOT_TOLD) if label is None else label
+        made = _fill(self.model, cells, label, looks, self.connected, temperature, key)
         return Level(*(np.asarray(part) for part in made))
 
     def log_likelihood(
@@ -96,7 +118,8 @@ class FittedMasked:
         cells that are not known yet. Levels may have any size.
         """
         cells = cells_of(Level(*(jnp.asarray(part) for part in levels)))
-        return np.asarray(mean_bound(self.model, cells, samples=samples, key=key))
+        label = jnp.full((len(cells),), NOT_TOLD)
+        return np.asarray(mean_bound(self.model, cells, label, samples=samples, key=key))
 
     def words(self) -> str:
         """Return how its fit went, which the folder knows."""
@@ -107,12 +130,21 @@ class FittedMasked:
 def _fill(
     model: MaskedModel,
     cells: Int[Array, "batch row column"],
-    steps: int,
+    label: Int[Array, " batch"],
+    looks: Looks,
     connected: bool,
     temperature: float,
     key: PRNGKeyArray,
 ) -> Level:
-    return fill(model, cells, steps=steps, connected=connected, temperature=temperature, key=key)
+    return fill(
+        model, cells, label, looks=looks, connected=connected, temperature=temperature, key=key
+    )
+
+
+def looks_of(config: MaskedConfig, steps: int = 0) -> Looks:
+    """Return the looks of a model's settings; of fewer steps, with as many fewer corrections."""
+    steps = steps or config.draw_steps
+    return Looks(steps, round(config.corrections * min(1.0, steps / config.draw_steps)))
 
 
 def load(folder: str | Path) -> FittedMasked:
@@ -121,5 +153,6 @@ def load(folder: str | Path) -> FittedMasked:
     facts = facts_in(folder)
     config = settings_in(folder, facts, KIND, MaskedConfig)
     dataset = levels_in(folder, facts)
-    blank = eqx.filter_eval_shape(MaskedModel, config, key=jax.random.key(0))
+    structures = len(structures_of(dataset, symmetries=False).names)
+    blank = eqx.filter_eval_shape(MaskedModel, config, structures=structures, key=jax.random.key(0))
     return FittedMasked(checkpoint.load(folder / f"{WEIGHTS}.npz", blank), config, dataset, folder)

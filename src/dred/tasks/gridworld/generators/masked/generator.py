@@ -12,13 +12,16 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from dred.config import need_one
 from dred.errors import ConfigError
 from dred.task import Generator, GeneratorInput, LevelSet
+from dred.tasks.gridworld.config import MaskedConfig
 from dred.tasks.gridworld.generators.folder import check_fitted_to, weights_digest
 from dred.tasks.gridworld.generators.masked.cells import CONTENTS, UNKNOWN, cells_of
 from dred.tasks.gridworld.generators.masked.draw import fill, rectangle
-from dred.tasks.gridworld.generators.masked.fitted import KIND, WEIGHTS, load
+from dred.tasks.gridworld.generators.masked.fitted import AHEAD, KIND, WEIGHTS, load, looks_of
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
+from dred.tasks.gridworld.generators.masked.structures import NOT_TOLD
 from dred.tasks.gridworld.generators.masked.whole import fit_generator
 from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.dataset import load as load_levels
 from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.presets import MASKED
 
@@ -27,19 +30,24 @@ class Filler(eqx.Module):
     """A fitted model: all that making levels takes. A pytree, for compiled code."""
 
     model: MaskedModel
+    log_shares: Float[Array, " label"]  # of the structures in the dataset
+    ahead: Level | None  # levels drawn right after the fit, if any
+    config: MaskedConfig = eqx.field(static=True)
     connected: bool = eqx.field(static=True)
-    steps: int = eqx.field(static=True)  # that it was fitted to be drawn with
 
 
 @dataclass(frozen=True)
 class MaskedDrawConfig:
     """How new levels are drawn from the masked model."""
 
+    ahead: bool = True
+    """Take levels, at random, of those that were drawn right after the fit, which costs nothing;
+    otherwise the network draws each anew."""
     steps: int = 0
-    """Looks at a level while its tiles are drawn; 0 stands for the number in the model's own
+    """Looks at a level while its classes are drawn anew; 0 stands for the number in the model's own
     settings. Fewer are quicker."""
     temperature: float = 1.0
-    """Smaller is nearer to the likeliest tiles."""
+    """Of levels drawn anew: smaller is nearer to the likeliest tiles."""
     candidates: int = 1
     """Levels drawn for each that is wanted; the one farthest from all levels of the dataset is
     taken."""
@@ -56,7 +64,7 @@ class MaskedEditsConfig:
     share: float = 0.25
     """About which share of the cells: a rectangle, anywhere in the level."""
     steps: int = 0
-    """Looks at a level while its tiles are drawn; 0 stands for half the number in the model's own
+    """Looks at a level while classes are drawn; 0 stands for half the number in the model's own
     settings."""
     temperature: float = 1.0
     """Smaller is nearer to the likeliest tiles."""
@@ -80,14 +88,20 @@ def drawn(given: GeneratorInput, settings: MaskedDrawConfig, key: PRNGKeyArray) 
     filler: Filler = given.model
     count, height, width = given.parents.tiles.shape
     many = count * settings.candidates
-    made = fill(
-        filler.model,
-        jnp.full((many, height, width), UNKNOWN),
-        steps=settings.steps or filler.steps,
-        connected=filler.connected,
-        temperature=settings.temperature,
-        key=key,
-    )
+    if settings.ahead and filler.ahead is not None:
+        which = jax.random.randint(key, (many,), 0, len(filler.ahead.tiles))
+        made = jax.tree.map(lambda part: part[which], filler.ahead)
+    else:
+        key_label, key_fill = jax.random.split(key)
+        made = fill(
+            filler.model,
+            jnp.full((many, height, width), UNKNOWN),
+            jax.random.categorical(key_label, filler.log_shares, shape=(many,)),
+            looks=looks_of(filler.config, settings.steps),
+            connected=filler.connected,
+            temperature=settings.temperature,
+            key=key_fill,
+        )
     if settings.candidates == 1:
         return made
     distance = distance_to_nearest(cells_of(made), cells_of(given.dataset))
@@ -116,7 +130,8 @@ def edited(given: GeneratorInput, settings: MaskedEditsConfig, key: PRNGKeyArray
     return fill(
         filler.model,
         jnp.where(unknown, UNKNOWN, cells),
-        steps=settings.steps or max(1, filler.steps // 2),
+        jnp.full((len(cells),), NOT_TOLD),
+        looks=looks_of(filler.config, settings.steps or max(1, filler.config.draw_steps // 2)),
         connected=filler.connected,
         temperature=settings.temperature,
         key=key_fill,
@@ -127,7 +142,12 @@ def filler_of(generator: Path, levels: LevelSet) -> Filler:
     """Return a fitted model; it must have been fitted to this very dataset."""
     fitted = load(generator)
     check_fitted_to(generator, fitted.dataset, cast(LevelDataset, levels))
-    return Filler(fitted.model, fitted.connected, fitted.config.draw_steps)
+    ahead = None
+    if fitted.config.ahead:
+        drawn_ahead = load_levels(generator / AHEAD)
+        ahead = Level(*(jnp.asarray(part) for part in drawn_ahead.levels))
+    shares = jnp.asarray(fitted.structures.log_shares())
+    return Filler(fitted.model, shares, ahead, fitted.config, fitted.connected)
 
 
 def digest(folder: Path) -> str:

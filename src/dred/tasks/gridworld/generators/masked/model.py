@@ -4,16 +4,26 @@
     log-odds of what each cell holds
 
 It is convolutional, so it takes levels of any size. What lies beyond the edge looks like nothing
-else. How many cells are unknown is told as a share.
+else. It is told which shares of the cells are not known, and not known but for their class; of
+which structure the level is, or 0 for not told; and how far the goal is from each cell, as moss and
+lava follow the way there, which layers of 3×3 would have to find anew in each level.
 """
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from dred.tasks.gridworld.config import MaskedConfig
-from dred.tasks.gridworld.generators.masked.cells import CONTENTS, OUTSIDE, SEEN, UNKNOWN
+from dred.tasks.gridworld.generators.masked.cells import (
+    CONTENTS,
+    FLOOR,
+    OUTSIDE,
+    SEEN,
+    SOLID,
+    UNKNOWN,
+)
+from dred.tasks.gridworld.generators.masked.distance import FEATURES, distance_features
 
 SIDE = 2  # of the squares of cells
 SQUARE = SIDE * SIDE
@@ -66,16 +76,20 @@ class MaskedModel(eqx.Module):
     """What each cell of a level may hold, given those that are known."""
 
     first: Float[Array, "seen size"]
-    share: Float[Array, " size"]
+    away: Float[Array, "told size"]
+    share: Float[Array, "2 size"]
+    structure: Float[Array, "label size"]
     layers: tuple[Layer, ...]
     last: Float[Array, "size held"]
     bias: Float[Array, " held"]
 
-    def __init__(self, config: MaskedConfig, *, key: PRNGKeyArray) -> None:
-        key_first, *keys = jax.random.split(key, 2 + len(config.steps_between))
+    def __init__(self, config: MaskedConfig, *, structures: int = 0, key: PRNGKeyArray) -> None:
+        key_first, key_away, *keys = jax.random.split(key, 3 + len(config.steps_between))
         size = config.size
         self.first = jax.random.normal(key_first, (SQUARE * SEEN, size)) * SQUARE**-0.5
-        self.share = jnp.zeros(size)
+        self.away = jax.random.normal(key_away, (SQUARE * FEATURES, size)) * SQUARE**-0.5
+        self.share = jnp.zeros((2, size))
+        self.structure = jnp.zeros((1 + structures, size))
         self.layers = tuple(
             Layer(size, step, key=key)
             for step, key in zip(config.steps_between, keys[1:], strict=True)
@@ -84,14 +98,17 @@ class MaskedModel(eqx.Module):
         self.bias = jnp.zeros(SQUARE * CONTENTS)
 
     def __call__(
-        self, cells: Int[Array, "batch row column"]
+        self, cells: Int[Array, "batch row column"], label: Int[Array, " batch"]
     ) -> Float[Array, "batch row column held"]:
-        """Return the log-probability of each content of each cell."""
+        """Return the log-probability of each content of each cell; a label is of a structure."""
         count, height, width = cells.shape
-        share = (cells == UNKNOWN).astype(jnp.float32).mean((1, 2))
-        seen = jax.nn.one_hot(squares(cells), SEEN, dtype=jnp.float32)
+        hidden_kinds = jnp.stack([cells == UNKNOWN, (cells == FLOOR) | (cells == SOLID)], axis=-1)
+        share = hidden_kinds.astype(jnp.float32).mean((1, 2)) @ self.share
+        known = share + self.structure[label]
+        seen = jax.nn.one_hot(squares(cells[..., None], OUTSIDE), SEEN, dtype=jnp.float32)
         hidden = seen.reshape(*seen.shape[:3], -1) @ self.first
-        hidden = hidden + share[:, None, None, None] * self.share[None, None, None]
+        hidden = hidden + squares(distance_features(cells), 0.0) @ self.away
+        hidden = hidden + known[:, None, None]
         for layer in self.layers:
             hidden = layer(hidden)
         found = hidden @ self.last + self.bias[None, None, None]
@@ -101,12 +118,14 @@ class MaskedModel(eqx.Module):
         return jax.nn.log_softmax(held[:, :height, :width])
 
 
-def squares(cells: Int[Array, "batch row column"]) -> Int[Array, "batch rows columns four"]:
-    """Return the cells of each square; those beyond the edge are outside."""
-    count, height, width = cells.shape
+def squares(
+    cells: Shaped[Array, "batch row column told"], beyond: float | int | int
+) -> Shaped[Array, "batch rows columns four_told"]:
+    """Return what is told of the cells of each square; of those beyond the edge, `beyond`."""
+    count, height, width, told = cells.shape
     wide = jnp.pad(
-        cells, ((0, 0), (0, -height % SIDE), (0, -width % SIDE)), constant_values=OUTSIDE
+        cells, ((0, 0), (0, -height % SIDE), (0, -width % SIDE), (0, 0)), constant_values=beyond
     )
     rows, columns = wide.shape[1] // SIDE, wide.shape[2] // SIDE
-    grid = wide.reshape(count, rows, SIDE, columns, SIDE).transpose(0, 1, 3, 2, 4)
-    return grid.reshape(count, rows, columns, SQUARE)
+    grid = wide.reshape(count, rows, SIDE, columns, SIDE, told).transpose(0, 1, 3, 2, 4, 5)
+    return grid.reshape(count, rows, columns, SQUARE * told)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import jax
+import numpy as np
 
 from dred import progress
 from dred.compute import keep_compiled_programs
@@ -17,13 +18,14 @@ from dred.task import FitRequest, LevelSet
 from dred.tasks.gridworld.config import MaskedConfig
 from dred.tasks.gridworld.generators.fitting import Fitting
 from dred.tasks.gridworld.generators.folder import FitFolder, check_same
-from dred.tasks.gridworld.generators.masked.fit import begin, fit, has_stopped
-from dred.tasks.gridworld.generators.masked.fitted import KIND, FittedMasked, load
+from dred.tasks.gridworld.generators.masked.fit import Lessons, begin, fit, has_stopped, lessons_of
+from dred.tasks.gridworld.generators.masked.fitted import AHEAD, KIND, MODES, FittedMasked, load
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.presets import MASKED
 
-FORMAT = 1  # what an older version began is begun again
+FORMAT = 2  # what an older version began is begun again
+DRAWN = 100  # what the key of a fit is used for, after those of `fitting`
 
 
 def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedMasked:
@@ -41,10 +43,12 @@ def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedMas
         return load(out)
     keep_compiled_programs()
     key = jax.random.key(request.seed)
-    blank = begin(dataset.levels, config, key=key)  # says now what cannot be fitted
+    lessons = lessons_of(dataset, config)
+    blank = begin(lessons, config, key=key)  # says now what cannot be fitted
     folder = FitFolder(out, task, dataset, KIND)
     try:
-        fitting = fit_on(folder, blank, dataset, config, key)
+        fitting = fit_on(folder, blank, lessons, config, key)
+        draw_ahead(FittedMasked(fitting.best, config, dataset), folder.path / AHEAD, key)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(folder.words_to_go_on()) from None
     except OutputError as error:
@@ -53,10 +57,21 @@ def fit_generator(levels: LevelSet, out: Path, request: FitRequest) -> FittedMas
     return load(folder.final)
 
 
+def draw_ahead(fitted: FittedMasked, path: Path, key: jax.Array) -> None:
+    """Write the levels of which training takes its new ones."""
+    count = fitted.config.ahead
+    if not count:
+        return
+    with progress.bar("drawing levels ahead", count, unit="levels") as advance:
+        levels = fitted.sample(count, key=jax.random.fold_in(key, DRAWN), tell=advance)
+    names = np.full(count, f"{KIND}-{MODES[0]}")
+    LevelDataset(*levels, structure=names, meta={"fitted_to": fitted.dataset.digest}).save(path)
+
+
 def fit_on(
     folder: FitFolder,
     blank: Fitting[MaskedModel],
-    dataset: LevelDataset,
+    lessons: Lessons,
     config: MaskedConfig,
     key: jax.Array,
 ) -> Fitting[MaskedModel]:
@@ -74,7 +89,5 @@ def fit_on(
             )
 
         before = folder.history
-        fitting, _ = fit(
-            dataset.levels, config, key=key, fitting=fitting, history=before, tell=tell
-        )
+        fitting, _ = fit(lessons, config, key=key, fitting=fitting, history=before, tell=tell)
     return fitting
