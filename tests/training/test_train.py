@@ -59,7 +59,14 @@ def files(tmp_path_factory):
     LEVELS.save(folder / "train.npz")
     make("cave-escape-test", count=8, size=9).save(folder / "test.npz")
     main(["fit", "--levels", f"{folder}/train.npz", "--out", f"{folder}/vae", "--epochs", "1"])
-    small = {"epochs": 1, "size": 8, "steps_between": [1], "draw_steps": 2, "corrections": 1, "ahead": 6}
+    small = {
+        "epochs": 1,
+        "size": 8,
+        "steps_between": [1],
+        "draw_steps": 2,
+        "corrections": 1,
+        "ahead": 6,
+    }
     dred.fit(LEVELS, out=folder / "masked", model="masked", set=small)
     dred.fit(LEVELS, out=folder / "wfc", model="wfc", set={"rounds": 1, "levels_per_round": 64})
     return folder
