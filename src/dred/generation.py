@@ -79,11 +79,13 @@ def models_for(
     return models
 
 
-def with_room(method: MethodConfig, task: Task, dataset: Levels) -> Levels:
+def with_room(
+    method: MethodConfig, task: Task, dataset: Levels, models: Mapping[str, Any]
+) -> Levels:
     """Return the levels of a dataset in arrays with room for all that a method makes."""
     for name, one in generators_of(method, task).items():
         if one.widen is not None:
-            dataset = one.widen(dataset, settings_of(method, name, one))
+            dataset = one.widen(dataset, settings_of(method, name, one), models.get(name))
     return dataset
 
 

@@ -128,9 +128,9 @@ class Generator:
     """Its settings, as a frozen record of their usual values."""
     uses_parents: bool = False
     """Whether levels are made from parents, which are then noted."""
-    widen: Callable[[Levels, Any], Levels] | None = None
-    """Return the dataset, given settings, with room in its arrays for all that is made: parents
-    and what is proposed have that shape. Where levels are larger than those of the dataset."""
+    widen: Callable[[Levels, Any, Any], Levels] | None = None
+    """Return the dataset, given settings and the model, with room in its arrays for all that is
+    made: parents and what is proposed have that shape. Where levels are larger than its own."""
     prepare: Callable[[LevelSet], Any] | None = None
     """Return the model it needs, from the dataset alone."""
     load: Callable[[Path, LevelSet], Any] | None = None

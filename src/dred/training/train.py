@@ -72,7 +72,7 @@ class Trainer:
         self.setup = new_setup(self.config, run.task)
         self.keys = jnp.stack([run_key(seed) for seed in run.seeds])
         prepare = self.setup.environment.prepare
-        roomy = with_room(self.config.method, run.task, dataset.levels)
+        roomy = with_room(self.config.method, run.task, dataset.levels, models or {})
         levels = jax.tree.map(jnp.asarray, roomy)
         self.context = RunContext(levels, models or {}, simulators_of(self.setup, run.seeds))
         self.states = placed(new_states(self.setup, levels, run.seeds), self.setup.mesh)

@@ -271,7 +271,7 @@ def test_random_rooms_are_as_large_as_levels_of_the_dataset():
 
 def test_the_true_process_makes_levels_of_the_sizes_asked_for():
     dataset, settings = make("cave-escape-train", count=4, size=9), ResampleConfig(sizes=(9, 11))
-    wide = RESAMPLE.widen(dataset.levels, settings)
+    wide = RESAMPLE.widen(dataset.levels, settings, None)
     assert wide.tiles.shape == (4, 9, 9)
     levels = jax.tree.map(jnp.asarray, wide)
     given = GeneratorInput(levels, jax.tree.map(lambda leaf: leaf[jnp.arange(12) % 4], levels))

@@ -206,6 +206,14 @@ class MaskedConfig:
     """Looks of which each draws a quarter of that again."""
     ahead: int = 4096
     """Levels drawn right after the fit, of which training takes its new ones."""
+    ahead_sizes: tuple[int, ...] = ()
+    """Sides of those levels, with the wall around, as [15, 21], each of equally many; the dataset's
+    size if none is named."""
+
+    @property
+    def ahead_shapes(self) -> list[tuple[int, int]]:
+        """The heights and widths of levels drawn ahead, without the wall, if they are named."""
+        return [(side - 2, side - 2) for side in self.ahead_sizes]
 
     def __post_init__(self) -> None:
         need_one(self, "size", "batch_size", "epochs", "patience", "draw_steps")
@@ -214,6 +222,8 @@ class MaskedConfig:
                 raise ConfigError(f"{name} (={getattr(self, name)}) must be 0 or more.")
         if self.size > MAX_LAYER_SIZE:
             raise ConfigError(f"size (={self.size}) must be at most {MAX_LAYER_SIZE}.")
+        for side in self.ahead_sizes:
+            check_size(side, where="ahead_sizes")
         steps = self.steps_between
         if not 1 <= len(steps) <= MAX_LAYERS or not all(1 <= one <= MAX_SIZE for one in steps):
             raise ConfigError(

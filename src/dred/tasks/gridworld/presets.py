@@ -78,7 +78,10 @@ VAES = {
     "paper-table": VAEConfig(graph_layers=4, encoder_sizes=(2048, 256), decoder_sizes=(256, 256)),
 }
 
-MASKED = {"default": MaskedConfig()}
+MASKED = {
+    "default": MaskedConfig(),
+    "larger": MaskedConfig(ahead_sizes=(15, 21, 27, 33)),  # to train on
+}
 
 _RELEASED = "convolution"  # the encoder of the released code
 _UNIFORM = METHODS["uniform"]

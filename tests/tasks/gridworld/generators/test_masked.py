@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import shutil
 import signal
 from dataclasses import replace
 
@@ -63,10 +64,12 @@ from dred.tasks.gridworld.generators.masked.generator import (
 )
 from dred.tasks.gridworld.generators.masked.model import MaskedModel, squares
 from dred.tasks.gridworld.generators.masked.structures import like_copies, structures_of
+from dred.tasks.gridworld.generators.masked.whole import draw_ahead
 from dred.tasks.gridworld.generators.parts import all_connected
 from dred.tasks.gridworld.generators.quality import nearest_distances, pictures
 from dred.tasks.gridworld.levels.level import Level, faults
 from dred.tasks.gridworld.levels.search import extend_distances
+from dred.tasks.gridworld.levels.sizes import counted_sizes
 from tests.patience import stopped_after
 from tests.strategies import FEW_SIZES, levels
 
@@ -368,6 +371,32 @@ def test_new_levels_in_training_are_those_drawn_ahead_or_drawn_anew(fitted):
     assert (nearest_distances(found(MaskedDrawConfig(ahead=False), KEY), ahead) > 0).all()
 
 
+def test_levels_drawn_ahead_may_have_sizes_that_the_dataset_has_not(fitted, tmp_path):
+    folder = tmp_path / "larger"
+    shutil.copytree(fitted.path, folder)
+    facts = json.loads((folder / "generator.json").read_text())
+    facts["config"] |= {"ahead": 6, "ahead_sizes": [9, 11]}
+    (folder / "generator.json").write_text(json.dumps(facts))
+    draw_ahead(load(folder), folder / "ahead.npz", KEY)
+    ahead = dred.levels.load(folder / "ahead.npz")
+    assert ahead.sizes == [((7, 7), 3), ((9, 9), 3)]
+    new, edits = GENERATORS["masked"], GENERATORS["masked-edits"]
+    assert is_proper(ahead.levels) and new.digest(folder) != new.digest(fitted.path)
+    filler = new.load(folder, DATASET)
+    wide = new.widen(DATASET.levels, MaskedDrawConfig(), filler)
+    assert wide.tiles.shape == (12, 9, 9)
+    levels = jax.tree.map(jnp.asarray, wide)
+    parents = jax.tree.map(lambda part: part[jnp.arange(40) % 12], levels)
+    made = new.propose(GeneratorInput(levels, parents, filler), MaskedDrawConfig(), KEY)
+    made = Level(*(np.asarray(part) for part in made))
+    assert is_proper(made) and {shape for shape, _ in counted_sizes(made)} == {(7, 7), (9, 9)}
+    with pytest.raises(ConfigError, match=r"candidates .=2. compares levels"):
+        new.widen(DATASET.levels, MaskedDrawConfig(candidates=2), filler)
+    with pytest.raises(ConfigError, match="of the one size"):
+        edits.widen(wide, MaskedEditsConfig(), filler)
+    assert edits.widen(DATASET.levels, MaskedEditsConfig(), filler) == DATASET.levels
+
+
 def test_the_farthest_of_several_candidates_is_taken(fitted):
     filler = GENERATORS["masked"].load(fitted.path, DATASET)
     given = GeneratorInput(LEVELS, jax.tree.map(lambda part: part[:5], LEVELS), filler)
@@ -527,6 +556,7 @@ def test_wrong_folders_and_settings_are_refused_in_a_paragraph(fitted, tmp_path)
         (MaskedConfig, {"draw_steps": 0}, "draw_steps"),
         (MaskedConfig, {"corrections": -1}, "corrections"),
         (MaskedConfig, {"ahead": -1}, "ahead"),
+        (MaskedConfig, {"ahead_sizes": (15, 3)}, "ahead_sizes"),
         (MaskedDrawConfig, {"candidates": 0}, "candidates"),
         (MaskedDrawConfig, {"temperature": 0.0}, "temperature"),
         (MaskedEditsConfig, {"share": 0.0}, "share"),

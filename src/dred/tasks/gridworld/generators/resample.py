@@ -89,8 +89,9 @@ def process_of(dataset: LevelSet) -> TrueProcess:
     return TrueProcess(Source(cast(LevelDataset, dataset)))
 
 
-def with_room(levels: Level, settings: ResampleConfig) -> Level:
+def with_room(levels: Level, settings: ResampleConfig, process: TrueProcess | None) -> Level:
     """Return the dataset with room for levels of all sizes that are made."""
+    del process  # it makes what the settings say
     return with_room_for(levels, [(size - 2, size - 2) for size in settings.sizes])
 
 

@@ -1,5 +1,6 @@
 """The masked model as two generators: of new levels, and of parents with a part filled in anew."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -22,7 +23,8 @@ from dred.tasks.gridworld.generators.masked.structures import NOT_TOLD
 from dred.tasks.gridworld.generators.masked.whole import fit_generator
 from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.dataset import load as load_levels
-from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.level import Level, has_outside
+from dred.tasks.gridworld.levels.sizes import padded, with_room_for
 from dred.tasks.gridworld.presets import MASKED
 
 
@@ -90,7 +92,7 @@ def drawn(given: GeneratorInput, settings: MaskedDrawConfig, key: PRNGKeyArray) 
     many = count * settings.candidates
     if settings.ahead and filler.ahead is not None:
         which = jax.random.randint(key, (many,), 0, len(filler.ahead.tiles))
-        made = jax.tree.map(lambda part: part[which], filler.ahead)
+        made = padded(jax.tree.map(lambda part: part[which], filler.ahead), (height, width))
     else:
         key_label, key_fill = jax.random.split(key)
         made = fill(
@@ -107,6 +109,30 @@ def drawn(given: GeneratorInput, settings: MaskedDrawConfig, key: PRNGKeyArray) 
     distance = distance_to_nearest(cells_of(made), cells_of(given.dataset))
     best = distance.reshape(count, -1).argmax(axis=1) + jnp.arange(count) * settings.candidates
     return jax.tree.map(lambda part: part[best], made)
+
+
+def with_room(levels: Level, settings: MaskedDrawConfig, filler: Filler) -> Level:
+    """Return the dataset with room for the levels drawn ahead."""
+    if not settings.ahead or filler.ahead is None:
+        return levels
+    wide = with_room_for(levels, filler.config.ahead_shapes)
+    if settings.candidates > 1 and has_outside(wide.tiles):
+        raise ConfigError(
+            f"candidates (={settings.candidates}) compares levels with the dataset cell by cell. "
+            "It must be 1 where levels drawn ahead have other sizes than the dataset's."
+        )
+    return wide
+
+
+def check_one_size(levels: Level, settings: MaskedEditsConfig, filler: Filler) -> Level:
+    """Return the dataset; stop where levels of other sizes are to be edited."""
+    del settings, filler
+    if has_outside(levels.tiles):
+        raise ConfigError(
+            "masked-edits fills in levels of the one size that the model was fitted to. Use a "
+            "model without `ahead_sizes`, or another generator of mutations."
+        )
+    return levels
 
 
 def distance_to_nearest(
@@ -151,13 +177,16 @@ def filler_of(generator: Path, levels: LevelSet) -> Filler:
 
 
 def digest(folder: Path) -> str:
-    """Return what the weights of a generator are known by."""
-    return weights_digest(folder, WEIGHTS)
+    """Return what the weights of a generator and the levels drawn ahead are known by."""
+    names = [name for name in (WEIGHTS, Path(AHEAD).stem) if (folder / f"{name}.npz").exists()]
+    digests = [weights_digest(folder, name) for name in names]
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 MASKED_LEVELS = Generator(
     drawn,
     settings=MaskedDrawConfig(),
+    widen=with_room,
     load=filler_of,
     digest=digest,
     open=load,
@@ -168,6 +197,7 @@ MASKED_EDITS = Generator(
     edited,
     settings=MaskedEditsConfig(),
     uses_parents=True,
+    widen=check_one_size,
     load=filler_of,
     digest=digest,
     fitted_by=KIND,

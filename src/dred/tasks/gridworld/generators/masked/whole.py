@@ -22,6 +22,8 @@ from dred.tasks.gridworld.generators.masked.fit import Lessons, begin, fit, has_
 from dred.tasks.gridworld.generators.masked.fitted import AHEAD, KIND, MODES, FittedMasked, load
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
 from dred.tasks.gridworld.levels.dataset import LevelDataset
+from dred.tasks.gridworld.levels.level import Level
+from dred.tasks.gridworld.levels.sizes import largest, padded
 from dred.tasks.gridworld.presets import MASKED
 
 FORMAT = 2  # what an older version began is begun again
@@ -62,8 +64,23 @@ def draw_ahead(fitted: FittedMasked, path: Path, key: jax.Array) -> None:
     count = fitted.config.ahead
     if not count:
         return
+    shapes = fitted.config.ahead_shapes or [fitted.dataset.shape]
     with progress.bar("drawing levels ahead", count, unit="levels") as advance:
-        levels = fitted.sample(count, key=jax.random.fold_in(key, DRAWN), tell=advance)
+        parts = [
+            padded(
+                fitted.sample(
+                    len(some),
+                    key=jax.random.fold_in(key, DRAWN + number),
+                    shape=shape,
+                    tell=advance,
+                ),
+                largest(shapes),
+            )
+            for number, (shape, some) in enumerate(
+                zip(shapes, np.array_split(np.arange(count), len(shapes)), strict=True)
+            )
+        ]
+    levels = Level(*(np.concatenate(several) for several in zip(*parts, strict=True)))
     names = np.full(count, f"{KIND}-{MODES[0]}")
     LevelDataset(*levels, structure=names, meta={"fitted_to": fitted.dataset.digest}).save(path)
 
