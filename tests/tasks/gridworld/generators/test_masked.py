@@ -46,7 +46,11 @@ from dred.tasks.gridworld.generators.masked.cells import (
     classes_of,
     level_of,
 )
-from dred.tasks.gridworld.generators.masked.distance import distance_features, steps_to_goal
+from dred.tasks.gridworld.generators.masked.distance import (
+    distance_features,
+    share_nearer,
+    steps_to_goal,
+)
 from dred.tasks.gridworld.generators.masked.draw import (
     Looks,
     around,
@@ -217,6 +221,22 @@ def test_the_way_to_the_goal_may_lead_through_what_is_not_known():
     nowhere = jnp.array([[[0, 1, UNKNOWN]]])
     assert steps_to_goal(nowhere).tolist() == [[[-1, -1, -1]]]
     assert not np.asarray(distance_features(nowhere)).any()
+
+
+@given(levels(sizes=FEW_SIZES))
+@settings(max_examples=30)
+def test_the_share_of_cells_nearer_to_the_goal_is_that_of_counting_them(level):
+    cells = cells_of(Level(*(jnp.asarray(part)[None] for part in level)))
+    steps, is_open = steps_to_goal(cells), can_walk_on(cells)
+    found = np.asarray(share_nearer(steps, is_open))[0]
+    count = np.asarray(steps)[0][np.asarray(is_open)[0]]
+    for (row, column), number in np.ndenumerate(np.asarray(steps)[0]):
+        assert found[row, column] == pytest.approx(np.mean(count < number))
+
+
+def test_a_level_in_which_the_goal_is_not_known_has_no_cells_nearer_to_it():
+    steps = jnp.full((1, 2, 2), -1)
+    assert not np.asarray(share_nearer(steps, steps < 0)).any()
 
 
 @given(st.integers(0, 2**31 - 1), st.booleans())

@@ -6,7 +6,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from dred.tasks.gridworld.generators.masked.cells import GOAL, OUTSIDE, UNKNOWN, Cells, can_walk_on
 
-FEATURES = 4
+FEATURES = 6
 NEAR, USUAL = 4.0, 16.0  # steps: what is near, and about how far cells are
 Steps = Int[Array, "batch row column"]
 
@@ -41,12 +41,37 @@ def spread(steps: Steps, allowed: Bool[Array, "batch row column"]) -> Steps:
 
 
 def distance_features(cells: Cells) -> Float[Array, "batch row column features"]:
-    """Return what a network is told of the distance to the goal: zeros where it is not known."""
+    """Return what a network is told of the distance to the goal: zeros where it is not known.
+
+    Also which share of the cells is nearer: of those where one can walk, or perhaps can, and of
+    all. Start, moss and lava lie by that order, and to find it one has to count the whole level.
+    """
     steps = steps_to_goal(cells)
     is_known = steps >= 0
     number = steps.astype(jnp.float32)
     farthest = jnp.maximum(number.max((1, 2), keepdims=True), 1.0)
     told = jnp.stack(
-        [jnp.ones_like(number), number / USUAL, jnp.exp(-number / NEAR), number / farthest], axis=-1
+        [
+            jnp.ones_like(number),
+            number / USUAL,
+            jnp.exp(-number / NEAR),
+            number / farthest,
+            share_nearer(steps, can_walk_on(cells) | (cells == UNKNOWN)),
+            share_nearer(steps, cells != OUTSIDE),
+        ],
+        axis=-1,
     )
     return jnp.where(is_known[..., None], told, 0.0)
+
+
+def share_nearer(
+    steps: Steps, counts: Bool[Array, "batch row column"]
+) -> Float[Array, "batch row column"]:
+    """Return which share of the cells that count has fewer steps to the goal than each cell."""
+    batch, height, width = steps.shape
+    flat, rows = steps.reshape(batch, -1), jnp.arange(batch)[:, None]
+    counted = (counts & (steps >= 0)).reshape(batch, -1).astype(jnp.int32)
+    at_steps = jnp.zeros((batch, height * width + 1), jnp.int32).at[rows, flat + 1].add(counted)
+    nearer = jnp.cumsum(at_steps, axis=1)[rows, flat].astype(jnp.float32)
+    total = jnp.maximum(counted.sum(axis=1, keepdims=True), 1).astype(jnp.float32)
+    return (nearer / total).reshape(steps.shape)

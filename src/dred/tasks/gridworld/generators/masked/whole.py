@@ -26,7 +26,7 @@ from dred.tasks.gridworld.levels.level import Level
 from dred.tasks.gridworld.levels.sizes import largest, padded
 from dred.tasks.gridworld.presets import MASKED
 
-FORMAT = 2  # what an older version began is begun again
+FORMAT = 3  # what an older version began is begun again
 DRAWN = 100  # what the key of a fit is used for, after those of `fitting`
 
 
