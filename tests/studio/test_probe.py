@@ -62,6 +62,25 @@ def test_the_page_is_told_an_episode_moment_by_moment(page):
     assert [frame["pose"][1] for frame in walked["frames"]] == [0, 1] and not walked["over"]
 
 
+def test_a_walk_goes_on_from_where_it_was_as_if_it_were_walked_anew(page):
+    def walked(*actions, seed=0):
+        asked = {"agent": "vae-dred", "actions": actions, "stops": True, "seed": seed}
+        return page.post("probe", text=ROOM, **asked).json()
+
+    def anew(*actions, seed=0):
+        return (
+            Page(page.folder)
+            .post("probe", text=ROOM, agent="vae-dred", actions=actions, stops=True, seed=seed)
+            .json()
+        )
+
+    for actions in ([], [2], [2, 2], [2, 2, 1], [2, 2, 1, 2], [2, 1], [1], [2, 2, 1, 2, 2, 2]):
+        assert walked(*actions) == anew(*actions)
+    assert walked(2, seed=3) == anew(2, seed=3)
+    to_the_goal = [2, 2, 2, 2, 1, 2, 2, 2, 2]
+    assert walked(*to_the_goal)["solved"] and len(walked(*to_the_goal, 0, 0)["frames"]) == 10
+
+
 def test_the_page_is_told_how_often_an_agent_gets_through_and_where_it_goes(page):
     told = page.post("tries", text=ROOM, agent="vae-dred").json()
     assert told["tries"] == 64 and told["solved"] > 0.9 and told["steps"] >= 8

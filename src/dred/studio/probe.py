@@ -1,5 +1,6 @@
 """Agents in drawn levels: what they see, expect and do; how often they get through."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from dred.exported_policy import Policy
 from dred.studio.answers import Asked
 from dred.studio.drawing import level_of, seen_from
 from dred.studio.shelf import Kept, Shelf, stamp
+from dred.tasks.gridworld.environment import check_actions
 from dred.tasks.gridworld.levels.level import Level
-from dred.tasks.gridworld.tries import Tries, try_level, visits
+from dred.tasks.gridworld.levels.text import to_text
+from dred.tasks.gridworld.tries import Episodes, Tries, go_on, try_level, visits
 
 NUM_TRIES, MOST_ACTIONS = 64, 3000
 RUN = "run:"  # before the name of an agent's run; others come with dred
@@ -23,6 +26,8 @@ class Probe:
     def __init__(self, shelf: Shelf) -> None:
         self.places = shelf.places
         self._policies: Kept[Policy] = Kept()
+        self._walks: Kept[Episodes] = Kept(4)
+        self._walking = threading.Lock()
 
     def agents(self, asked: Asked) -> object:
         """Return the agents that there are: those that come with dred, and those of runs."""
@@ -34,8 +39,8 @@ class Probe:
             {"name": name, "label": f"{name} (comes with dred)", "guesses": False}
             for name in pretrained.catalogue()
         ]
-        for one in self.places.scan():
-            if one.kind != "run" or not checkpoints_in(one.path / "checkpoints"):
+        for one in self.places.scan("run"):
+            if not checkpoints_in(one.path / "checkpoints"):
                 continue
             try:
                 record = open_run(one.path).record
@@ -69,9 +74,22 @@ class Probe:
         told = asked.json.get("actions") or []
         if not isinstance(told, list) or any(type(one) is not int for one in told):
             raise ConfigError("Actions must be a list of whole numbers.")
-        seed, plays_on = asked.whole("seed", 0), not asked.json.get("stops")
-        tried = try_level(level, policy, seed=seed, actions=told[:MOST_ACTIONS], plays_on=plays_on)
-        return level, policy, tried
+        seed, actions = asked.whole("seed", 0), list[int](told[:MOST_ACTIONS])
+        if asked.json.get("stops"):
+            return level, policy, self._walked(level, policy, seed, actions)
+        return level, policy, try_level(level, policy, seed=seed, actions=actions)
+
+    def _walked(self, level: Level, policy: Policy, seed: int, actions: list[int]) -> Tries:
+        """Go on with a walk that was known up to here, or walk it from its start."""
+        check_actions(np.asarray(actions, np.int64))
+        key = (to_text(level), id(policy), seed)
+        with self._walking:
+            known = self._walks.get(key, lambda: Episodes(level, policy, seed=seed))
+            if known.actions != actions[: len(known.actions)]:
+                self._walks.drop(key)
+                known = self._walks.get(key, lambda: Episodes(level, policy, seed=seed))
+            go_on(known, actions, until=len(actions))
+            return known.tries()
 
     def tries(self, asked: Asked) -> object:
         """Return how often an agent gets through, and where it goes."""

@@ -55,6 +55,11 @@ class Kept(Generic[KeptT]):
                 self._kept.popitem(last=False)
             return self._kept[key]
 
+    def drop(self, key: object) -> None:
+        """Forget what was made for this key."""
+        with self._lock:
+            self._kept.pop(key, None)
+
     def keys(self) -> list[object]:
         """Return for what something is kept."""
         with self._lock:

@@ -44,6 +44,65 @@ class Tries(NamedTuple):
         return np.arange(len(self.row))[:, None] <= self.steps
 
 
+class Episodes:
+    """Episodes at work side by side in one level, which may be stopped at and gone on with."""
+
+    def __init__(self, level: Level, policy: Policy, *, count: int = 1, seed: int = 0) -> None:
+        self._rng = np.random.default_rng(check_seed(seed))
+        level = cropped(level)
+        self.limit = time_limit(*level.tiles.shape)
+        self._world = ENVIRONMENT.prepare(as_batch(level))
+        bits = jnp.asarray(self._rng.integers(0, 2**32, count, dtype=np.uint32))
+        self._state, self._view = _begin(self._world, bits)
+        self._policy, self._critic = policy, critic_of(policy)
+        self._memory = policy.initial_memory(count)
+        self._rows: list[tuple[np.ndarray, ...]] = []
+        self._done: list[np.ndarray] = []
+        self._over = np.zeros(count, np.bool_)
+        self._steps, self._returned = np.zeros(count, np.int64), np.zeros(count)
+        self._look()
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether all have ended."""
+        return bool(self._over.all())
+
+    @property
+    def actions(self) -> list[int]:
+        """Return what was done in the first of them."""
+        return [int(action[0]) for action in self._done]
+
+    def step(self, action: int | None = None) -> None:
+        """Take a step in all of them: the given action, or what the policy draws."""
+        over, count = self._over, len(self._over)
+        drawn = (self._logits + self._rng.gumbel(size=self._logits.shape)).argmax(axis=-1)
+        taken = drawn if action is None else np.full(count, action)
+        after, self._view = _step(self._world, self._state, jnp.asarray(taken, jnp.int32))
+        reward, ended = jax.device_get((after.reward, after.terminated | after.truncated))
+        self._steps = self._steps + ~over
+        self._returned = self._returned + np.where(over, 0.0, reward)
+        self._over, self._state = over | ended, after.state
+        self._done.append(taken)
+        self._look()
+
+    def _look(self) -> None:
+        state = self._state
+        place = (state.row, state.column, state.heading)
+        seen, place = jax.device_get((self._view, place))
+        _, value = self._critic.step(self._memory, seen.image, seen.direction)
+        self._memory, self._logits = self._policy.step(self._memory, seen.image, seen.direction)
+        self._rows.append((*place, seen.image, softmax(self._logits), value[:, 0]))
+
+    def tries(self) -> Tries:
+        """Return all that was so far."""
+        parts = (np.stack(column) for column in zip(*self._rows, strict=True))
+        row, column, heading, image, chance, value = parts
+        count = len(self._over)
+        acted = np.stack(self._done) if self._done else np.zeros((0, count), np.int64)
+        ends = (self._steps, self._returned, self._over)
+        return Tries(row, column, heading, image, chance, value, acted, *ends)
+
+
 def try_level(
     level: Level,
     policy: Policy,
@@ -59,35 +118,17 @@ def try_level(
     none of its own.
     """
     check_actions(np.asarray(actions, np.int64))
-    rng = np.random.default_rng(check_seed(seed))
-    level = cropped(level)
-    world = ENVIRONMENT.prepare(as_batch(level))
-    bits = jnp.asarray(rng.integers(0, 2**32, count, dtype=np.uint32))
-    state, view = _begin(world, bits)
-    memory, critic = policy.initial_memory(count), critic_of(policy)
-    rows: list[tuple[np.ndarray, ...]] = []
-    done: list[np.ndarray] = []
-    over, steps, returned = np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros(count)
-    limit = time_limit(*level.tiles.shape) if plays_on else len(actions)
-    while True:
-        seen, place = jax.device_get((view, (state.row, state.column, state.heading)))
-        _, value = critic.step(memory, seen.image, seen.direction)
-        memory, logits = policy.step(memory, seen.image, seen.direction)
-        rows.append((*place, seen.image, softmax(logits), value[:, 0]))
-        if over.all() or len(done) >= limit:
-            break
-        drawn = (logits + rng.gumbel(size=logits.shape)).argmax(axis=-1)
-        action = np.full(count, actions[len(done)]) if len(done) < len(actions) else drawn
-        after, view = _step(world, state, jnp.asarray(action, jnp.int32))
-        reward, ended = jax.device_get((after.reward, after.terminated | after.truncated))
-        steps, returned = steps + ~over, returned + np.where(over, 0.0, reward)
-        over, state = over | ended, after.state
-        done.append(action)
-    row, column, heading, image, chance, expected = (
-        np.stack(column) for column in zip(*rows, strict=True)
-    )
-    acted = np.stack(done) if done else np.zeros((0, count), np.int64)
-    return Tries(row, column, heading, image, chance, expected, acted, steps, returned, over)
+    episodes = Episodes(level, policy, count=count, seed=seed)
+    go_on(episodes, actions, until=episodes.limit if plays_on else len(actions))
+    return episodes.tries()
+
+
+def go_on(episodes: Episodes, actions: Sequence[int], *, until: int) -> None:
+    """Go on up to a step: with the actions that are given, then with what the policy draws."""
+    for time in range(len(episodes.actions), until):
+        if episodes.is_over:
+            return
+        episodes.step(actions[time] if time < len(actions) else None)
 
 
 def critic_of(policy: Policy) -> Policy:
