@@ -127,9 +127,12 @@ class RunFolder:
     def metrics(self) -> list[dict[str, Any]]:
         """Return all lines of `metrics.jsonl` that are whole."""
         try:
-            content = (self.path / "metrics.jsonl").read_bytes()
+            return self.rows_in((self.path / "metrics.jsonl").read_bytes())
         except FileNotFoundError:
             return []
+
+    def rows_in(self, content: bytes) -> list[dict[str, Any]]:
+        """Return the lines of a part of `metrics.jsonl`, up to one that is not whole."""
         rows: list[dict[str, Any]] = []
         for line in content.splitlines():
             row = row_in(line)

@@ -134,6 +134,8 @@ def test_a_damaged_set_is_refused_in_a_paragraph(page):
     whole = (page.folder / "few.npz").read_bytes()
     (page.folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (page.folder / "changed.npz").write_bytes(whole.replace(b"tiles.npy", b"tilez.npy"))
+    listed = {one["name"]: one["damaged"] for one in page.get("folder").json()["levels"]}
+    assert listed["here/cut.npz"] and not listed["here/few.npz"]
     for name in ("here/cut.npz", "here/changed.npz"):
         told = page.post("gallery", set=name)
         assert told.status_code == 400 and "error" in told.json()

@@ -11,7 +11,7 @@ import pytest
 
 from dred import checkpoint, settings_text
 from dred.levels import from_text, is_solvable
-from dred.studio import jobs, latent
+from dred.studio import jobs, latent, watch
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels.dataset import from_levels
@@ -55,6 +55,43 @@ def test_new_lines_of_a_run_at_work_are_seen(with_run):
     file.write_text(file.read_text() + json.dumps({**rows[-1], "update": 5}) + '\n{"upd')
     told = with_run.get("curves", run="here/old").json()
     assert told["updates"] == 5 and len(told["rows"]) == len(rows) + 1
+
+
+def test_what_was_measured_since_is_told_alone_also_after_a_run_began_anew(with_run):
+    file = with_run.folder / "old" / "metrics.jsonl"
+    first = file.read_text().splitlines()
+
+    def told(since):
+        told = with_run.get("curves", run="here/old", since=since).json()
+        return [row["update"] for row in told["rows"]]
+
+    all_of_them = [json.loads(line)["update"] for line in first]
+    assert told(0) == all_of_them and told(all_of_them[-1]) == []
+    with file.open("a") as stream:
+        stream.write(json.dumps({**json.loads(first[-1]), "update": 9}) + '\n{"upd')
+    assert told(all_of_them[-1]) == [9]
+    [run] = with_run.get("runs").json()["runs"]
+    assert run["updates"] == 9
+    with file.open("a") as stream:
+        stream.write(f'ate": 10, {first[-1][1:]}'.replace('"update": 3', '"other": 3') + "\n")
+    assert told(9) == [10]
+    file.write_text(f"{first[0]}\n")  # it was resumed from an earlier update
+    assert told(0) == all_of_them[:1]
+    assert with_run.get("runs").json()["runs"][0]["updates"] == all_of_them[0]
+
+
+def test_curves_of_many_updates_are_thinned_out_alike_for_every_seed():
+    rows = [
+        {"update": update, "seed": seed, **({"gen_gap": 0.0} if update == 7 else {})}
+        for update in range(1, 2001)
+        for seed in (0, 1)
+    ]
+    kept = watch.thinned(rows)
+    assert len(kept) <= watch.MOST_ROWS + 4
+    assert [row["update"] for row in kept if row["seed"] == 0] == [
+        row["update"] for row in kept if row["seed"] == 1
+    ]
+    assert {1, 7, 2000} <= {row["update"] for row in kept}
 
 
 def test_the_buffer_of_a_run_is_a_gallery_in_order_of_probability(with_run):

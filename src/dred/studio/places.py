@@ -5,7 +5,8 @@ leads out of these folders: neither by `..`, nor by a link.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -92,13 +93,13 @@ class Places:
             raise ConfigError(f"{name!r} leads out of the folder that is served here.")
         return path
 
-    def scan(self) -> list[Found]:
-        """Return all that there is to show, in order of names."""
-        found: list[Found] = []
+    def scan(self, *kinds: Kind) -> list[Found]:
+        """Return all that there is to show of these kinds, or of any, in order of names."""
+        wanted, found = kinds or get_args(Kind), list[Found]()
         for label, root in self.roots.items():
             for folder, files in _folders(root):
                 name = "/".join((label, *folder.relative_to(root).parts))
-                found += _in_folder(name, folder, files)
+                found += _in_folder(name, folder, files, wanted)
         return sorted(found, key=lambda one: (one.kind, one.name))
 
     def listed(self) -> dict[str, object]:
@@ -106,7 +107,8 @@ class Places:
         kinds: dict[str, list[dict[str, object]]] = {kind: [] for kind in get_args(Kind)}
         for one in self.scan():
             facts = {
-                name: one.meta.get(name) for name in ("levels", "height", "width", "sizes", "task")
+                name: one.meta.get(name)
+                for name in ("levels", "height", "width", "sizes", "task", "damaged")
             }
             count = facts["levels"] if facts["levels"] is not None else one.meta.get("count")
             kinds[one.kind].append({"name": one.name, **facts, "levels": count})
@@ -129,17 +131,25 @@ def _is_plain(folder: str) -> bool:
     return not folder.startswith(".") and folder not in ("node_modules", "__pycache__")
 
 
-def _in_folder(name: str, folder: Path, files: list[str]) -> Iterator[Found]:
+def _in_folder(
+    name: str, folder: Path, files: list[str], wanted: Collection[Kind]
+) -> Iterator[Found]:
     for mark, kind in MARKS.items():
         if mark in files:
-            yield Found(kind, name, folder, {})
+            if kind in wanted:
+                yield Found(kind, name, folder, {})
             return
     for file in files:
         path = folder / file
         if path.is_symlink():
             continue
-        if file == REPORT:
+        if file == REPORT and "report" in wanted:
             yield Found("report", f"{name}/{file}", path, {})
-        meta = meta_of(path) if path.suffix == ".npz" else None
+        meta = _meta(path) if path.suffix == ".npz" and "levels" in wanted else None
         if meta is not None and meta.get("kind") != "policy":
             yield Found("levels", f"{name}/{file}", path, meta)
+
+
+def _meta(path: Path) -> dict[str, object] | None:
+    """Return what a set says of itself; that it is damaged, if it is no whole file of arrays."""
+    return meta_of(path) if zipfile.is_zipfile(path) else {"damaged": True}

@@ -1,7 +1,6 @@
 """Runs, also those at work: their state, curves and settings."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,12 @@ from dred.assemble import config_text
 from dred.checkpoint import checkpoints_in, update_of
 from dred.errors import DredError
 from dred.metrics import METRICS, Metric, of_features
-from dred.run_folder import RunFolder
-from dred.runs import open_run
+from dred.runs import Run, open_run
 from dred.studio.answers import Asked
+from dred.studio.following import Following, last_row
 from dred.studio.shelf import BUFFER, Kept, Shelf, stamp
 
+MOST_RUNS = 500  # of which the table remembers what it says
 MOST_ROWS = 1500  # of a curve; longer ones are thinned out
 QUIET = 300.0  # seconds after which a run that says it is running may not be
 ALSO = ("eta",)  # no report has a curve of it
@@ -24,54 +24,37 @@ class Watch:
 
     def __init__(self, shelf: Shelf) -> None:
         self.places, self.shelf = shelf.places, shelf
-        self._rows: Kept[list[dict[str, Any]]] = Kept()
+        self._summaries: Kept[dict[str, object]] = Kept(MOST_RUNS)
+        self._followed: Kept[Following] = Kept()
 
     def runs(self, asked: Asked) -> object:
         """Return all runs with their state; what cannot be read is named with the reason."""
-        found = [one for one in self.places.scan() if one.kind == "run"]
-        return {"runs": [self._summary(one.name, one.path) for one in found]}
+        return {"runs": [self._summary(one.name, one.path) for one in self.places.scan("run")]}
 
     def _summary(self, name: str, path: Path) -> dict[str, object]:
         try:
-            run = open_run(path)
-            rows = self._metrics(path)
-            last: Mapping[str, Any] = rows[-1] if rows else {}
-            return {
-                "name": name,
-                "status": run.record.status,
-                "method": run.config.method.name,
-                "task": run.record.task,
-                "seeds": run.seeds,
-                "updates": last.get("update", 0),
-                "total": run.config.num_updates,
-                "seconds": last.get("seconds"),
-                "started": run.record.started,
-                "preset": run.record.preset,
-                "saved": max(map(update_of, checkpoints_in(run.checkpoints)), default=None),
-                "quiet": run.record.status == "running" and age_of(path) > QUIET,
-            }
-        except (DredError, ValueError, KeyError, TypeError) as error:
+            facts = self._summaries.get(stamps(path), lambda: summary_of(open_run(path)))
+            quiet = facts["status"] == "running" and age_of(path) > QUIET
+        except (DredError, OSError, ValueError, KeyError, TypeError) as error:
             return {"name": name, "status": "unreadable", "problem": str(error)}
-
-    def _metrics(self, path: Path) -> list[dict[str, Any]]:
-        file = path / "metrics.jsonl"
-        if not file.exists():
-            return []
-        return self._rows.get(stamp(file), lambda: RunFolder(path).metrics())
+        return {"name": name, **facts, "quiet": quiet}
 
     def curves(self, asked: Asked) -> object:
-        """Return all measurements of a run, and what they are."""
+        """Return the measurements of a run after an update, and what they are."""
         run = open_run(self.places.find(asked.text("run")))
-        rows = self._metrics(run.path)
+        since = asked.whole("since", 0)
+        key = (str(run.path), run.record.started)
+        rows = self._followed.get(key, lambda: Following(run)).rows()
         shown = [
             one
             for one in (*METRICS, *of_features(run.task.features))
             if one.shown == "curve" or one.name in ALSO
         ]
         names = [one for one in shown if any(one.name in row for row in rows)]
-        kept = thinned(rows)
+        kept = [row for row in thinned(rows) if row["update"] > since]
         return {
             "status": run.record.status,
+            "since": since,
             "updates": rows[-1]["update"] if rows else 0,
             "total": run.config.num_updates,
             "seeds": run.seeds,
@@ -106,6 +89,29 @@ class Watch:
         }
 
 
+def summary_of(run: Run) -> dict[str, object]:
+    """Return what the table of runs says of one."""
+    last = last_row(run)
+    return {
+        "status": run.record.status,
+        "method": run.config.method.name,
+        "task": run.record.task,
+        "seeds": run.seeds,
+        "updates": last.get("update", 0),
+        "total": run.config.num_updates,
+        "seconds": last.get("seconds"),
+        "started": run.record.started,
+        "preset": run.record.preset,
+        "saved": max(map(update_of, checkpoints_in(run.checkpoints)), default=None),
+    }
+
+
+def stamps(run: Path) -> tuple[tuple[str, int, int], ...]:
+    """Return what changes whenever there is something else to say of a run."""
+    parts = (run / "run.json", run / "metrics.jsonl", run / "checkpoints")
+    return tuple(stamp(part) for part in parts if part.exists())
+
+
 def title_of(metric: Metric) -> str:
     """Return what a chart is called; symbols stay as they are."""
     return metric.title if len(metric.label) > 1 else metric.label
@@ -118,12 +124,9 @@ def age_of(run: Path) -> float:
 
 
 def thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return at most so many rows, evenly, with all of the rarer ones that have evaluations."""
+    """Return about so many rows: those of evenly many updates, and all that have evaluations."""
     if len(rows) <= MOST_ROWS:
         return rows
-    step = -(-len(rows) // MOST_ROWS)
-    return [
-        row
-        for place, row in enumerate(rows)
-        if place % step == 0 or place == len(rows) - 1 or "gen_gap" in row
-    ]
+    updates = list(dict.fromkeys(row["update"] for row in rows))  # each has a row for every seed
+    kept = {*updates[:: -(-len(rows) // MOST_ROWS)], updates[-1]}
+    return [row for row in rows if row["update"] in kept or "gen_gap" in row]

@@ -21,8 +21,20 @@ export async function show(view, query) {
     h("div", { class: "table" }, h("table", {}, h("thead", {}, h("tr", {}, ["Compare", "Run", "Method", "State", "Updates", ""].map(word => h("th", { scope: "col" }, word)))), table)),
     charts, about);
 
+  /** Look now, and from now on every few seconds; not while nobody can see the page. */
   async function look() {
     clearTimeout(state.timer);
+    try {
+      await lookOnce();
+      state.failed = "";
+    } catch (error) {
+      if (error.message !== state.failed) toast(error.message, "bad");
+      state.failed = error.message;
+    }
+    if (!state.gone && !document.hidden) state.timer = setTimeout(look, state.works ? PAUSE : 4 * PAUSE);
+  }
+
+  async function lookOnce() {
     const [{ runs }, work] = await Promise.all([get("runs"), get("job")]);
     if (state.gone) return;
     none.textContent = runs.length ? "" : "No runs in this folder yet: train one.";
@@ -40,21 +52,30 @@ export async function show(view, query) {
     showJob(job, work, look);
     const colour = new Map([...state.chosen].map((name, place) => [name, COLOURS[place % COLOURS.length]]));
     refill(table, state, [runs, work.run, work.working, [...state.chosen], state.focus], () => runs.map(one => row(one, state, colour, work, look)));
+    state.works = work.working || runs.some(one => one.status === "running");
     await draw(runs, colour);
-    const works = work.working || runs.some(one => one.status === "running");
-    state.timer = setTimeout(() => attempt(look), works ? PAUSE : 4 * PAUSE);
+  }
+
+  /** What was measured in a run: what is known already, and what is new. */
+  async function follow(one) {
+    const known = state.curves.get(one.name), same = known?.started === one.started;
+    if (same && known.updates === one.updates && known.status === one.status) return known;
+    const since = same && known.updates <= one.updates ? known.updates : 0;  // a run that is resumed may begin earlier
+    const found = { ...await get("curves", { run: one.name, since }), started: one.started };
+    if (since) found.rows = [...known.rows, ...found.rows];
+    state.curves.set(one.name, found);
+    return found;
   }
 
   async function draw(runs, colour) {
     const there = runs.filter(one => state.chosen.has(one.name) && one.status !== "unreadable");
-    const told = await Promise.all(there.map(async one => {
-      const known = state.curves.get(one.name);
-      if (known && known.updates === one.updates && known.status === one.status) return known;
-      const found = await get("curves", { run: one.name });
-      state.curves.set(one.name, found);
-      return found;
-    }));
+    const told = await Promise.all(there.map(follow));
     if (state.gone) return;
+    const focus = there.find(one => one.name === state.focus) || there[0];
+    if (focus) buffer.show(focus);
+    const drawn = JSON.stringify(there.map((one, place) => [one.name, colour.get(one.name), told[place].updates, told[place].started]));
+    if (drawn === state.drawn) return;
+    state.drawn = drawn;
     const metrics = new Map(told.flatMap(found => found.metrics.map(metric => [metric.name, metric])));
     const order = [...metrics.keys()].sort((a, b) => (FIRST.indexOf(a) + 99) % 99 - (FIRST.indexOf(b) + 99) % 99);
     const total = Math.max(1, ...told.map(found => found.total));
@@ -62,12 +83,12 @@ export async function show(view, query) {
       colour: colour.get(there[place].name),
       points: found.rows.filter(row => row.seed === seed && row[name] !== null && row[name] !== undefined).map(row => [row.update, row[name]]),
     }))), { total })));
-    const focus = there.find(one => one.name === state.focus) || there[0];
-    if (focus) buffer.show(focus);
   }
 
+  const seen = () => document.hidden || look();
+  document.addEventListener("visibilitychange", seen);
   await look();
-  return () => { state.gone = true; clearTimeout(state.timer); };
+  return () => { state.gone = true; clearTimeout(state.timer); document.removeEventListener("visibilitychange", seen); };
 }
 
 /** Fill anew only if something has changed, and leave the focus where it was. */
@@ -87,7 +108,8 @@ function row(one, state, colour, work, look) {
   if (chosen) dot.style.background = dot.style.borderColor = colour.get(one.name);
   const tick = h("input", { type: "checkbox", checked: chosen, "aria-label": `Compare ${short(one.name)}`, onchange: () => {
     if (tick.checked) { state.chosen.add(one.name); state.focus = one.name; } else state.chosen.delete(one.name);
-    attempt(look);
+    if (!state.chosen.has(state.focus)) state.focus = [...state.chosen][0];
+    look();
   } });
   const mine = work.working && work.run === one.name;
   const act = mine ? h("button", { class: "stop", onclick: () => attempt(async () => { await post("stop", {}); await look(); }) }, "Stop")
@@ -95,7 +117,8 @@ function row(one, state, colour, work, look) {
       ? h("button", { onclick: () => attempt(async () => { await post("resume", { run: one.name }); await look(); }) }, "Resume") : null;
   return h("tr", { "data-shown": String(one.name === state.focus), "data-run": one.name },
     h("td", {}, tick), h("th", { scope: "row" }, dot, short(one.name)), h("td", {}, one.method || "–"),
-    h("td", {}, h("span", { class: `badge ${one.status}`, title: one.problem || "" }, mine ? "running" : one.quiet ? "running, but silent" : one.status)),
+    h("td", {}, h("span", { class: `badge ${one.status}` }, mine ? "running" : one.quiet ? "running, but silent" : one.status),
+      one.problem ? h("p", { class: "soft problem" }, one.problem) : null),
     h("td", {}, one.total ? [h("progress", { value: one.updates, max: one.total, "aria-label": "Updates done" }), ` ${number(one.updates)} of ${number(one.total)}`] : "–"),
     h("td", {}, act));
 }
