@@ -16,6 +16,8 @@ def test_a_gallery_is_filtered_and_in_order_of_a_feature(page):
     assert told["total"] == 4 and told["structures"] == {"cut": 1, "open": 3}
     assert told["order"][-1] == 1 and told["values"] == [4, 4, 4, None]  # no way: it comes last
     assert told["features"]["path"]["label"] == "steps from start to goal"
+    told = page.post("gallery", set="here/few.npz", sort="structure").json()
+    assert told["order"] == [1, 0, 2, 3] and told["values"] is None
     told = page.post("gallery", set="here/few.npz", ranges={"path": [1, None]}).json()
     assert told["order"] == [0, 2, 3]
     told = page.post("gallery", set="here/few.npz", structure="cut").json()

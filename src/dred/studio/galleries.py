@@ -14,6 +14,7 @@ from dred.studio.shelf import OpenSet, Shelf
 from dred.task import Feature, Task
 
 LARGEST = 720  # pixels of a picture
+STRUCTURE = "structure"  # by which one can sort too
 
 
 class Galleries:
@@ -30,15 +31,16 @@ class Galleries:
         if asked.has("structure"):
             keep &= structure == asked.text("structure")
         sort = asked.text("sort", "")
-        values = lookup(columns, sort, what="feature of these levels") if sort else None
+        names, places, counts = np.unique(structure, return_inverse=True, return_counts=True)
+        keys = {"": None, STRUCTURE: places.astype(np.float64), **columns}
+        values = lookup(keys, sort, what="feature of these levels")
         order = in_order(keep, values, descending=bool(asked.json.get("descending")))
-        names, counts = np.unique(structure, return_counts=True)
         return {
             "total": len(there.levels),
             "digest": there.levels.digest[:16],
             "task": there.task.name,
             "order": order,
-            "values": None if values is None else np.round(values[order], 6),
+            "values": np.round(columns[sort][order], 6) if sort in columns else None,
             "structures": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "features": {
                 name: described(one, columns[name]) for name, one in there.features.items()

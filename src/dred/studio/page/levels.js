@@ -20,7 +20,7 @@ export async function show(view, query) {
   const list = h("ul", { class: "sets" }, sets.map(one => h("li", {},
     h("a", { href: `#levels?${new URLSearchParams({ set: one.name })}`, "aria-current": one.name === chosen ? "true" : null },
       h("b", {}, short(one.name)),
-      h("small", {}, one.of ? "levels of a generator"
+      h("small", {}, one.of ? "levels of a generator" : one.damaged ? "damaged: it cannot be read"
         : `${(one.levels ?? "?").toLocaleString("en")} levels${one.sizes ? " of several sizes" : one.height ? ` · ${one.height}×${one.width}` : ""}`)))));
   const pane = h("section", { class: "pane", "aria-label": short(chosen) });
   view.append(h("aside", { "aria-label": "Sets of levels" }, h("h2", {}, "Sets"), list), pane);
@@ -39,21 +39,23 @@ export async function openSet(pane, set, query = new URLSearchParams(), title = 
     stay = false;
   };
   const refresh = newest(() => post("gallery", ask), take);
-  const told = await post("gallery", ask);
+  const told = await post("gallery", ask).catch(error => { fill(pane, problem(title, error)); });
+  if (!told) return async other => openSet(pane, other, query, title);
   const bar = h("div", { class: "bar" }, h("h1", {}, title), count, controls(ask, told, refresh));
   fill(pane, bar, gallery.node);
   take(told);
   return async other => { ask.set = other; stay = true; await refresh(); };  // the same filters, of a newer set
 }
 
+const problem = (title, error) => h("div", { class: "empty" }, h("h1", {}, title), h("p", { class: "bad", role: "alert" }, error.message));
+
 function controls(ask, told, refresh) {
-  const names = Object.entries(told.features);
+  const names = Object.entries(told.features), kinds = Object.entries(told.structures);
   const sort = options(h("select", { onchange: () => { ask.sort = sort.value; refresh(); } }),
-    [["", "their number"], ...names.map(([name, one]) => [name, one.label])], ask.sort);
+    [["", "their number"], ...(kinds.length > 1 ? [["structure", "what made them"]] : []), ...names.map(([name, one]) => [name, one.label])], ask.sort);
   const way = h("button", { class: "plain", "aria-label": "Reverse the order", title: "Reverse the order",
     onclick: () => { ask.descending = !ask.descending; way.textContent = ask.descending ? "↓" : "↑"; refresh(); } },
     ask.descending ? "↓" : "↑");
-  const kinds = Object.entries(told.structures);
   const structure = options(h("select", { onchange: () => { ask.structure = structure.value || null; refresh(); } }),
     [["", "all structures"], ...kinds.map(([name, n]) => [name, `${name || "(none)"} (${n})`])]);
   const filters = h("details", { class: "filters" }, h("summary", {}, "Filters"),
