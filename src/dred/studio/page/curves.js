@@ -62,6 +62,24 @@ export function trace(canvas, values, at, [low, high]) {
   pen.fill();
 }
 
+/** Shares that add up to 1 over the moments of an episode, one above the other, with a line at one moment. */
+export function layers(canvas, moments, at, colours) {
+  const pen = canvas.getContext("2d"), { width, height } = canvas;
+  const wide = (width - 16) / moments.length;
+  pen.clearRect(0, 0, width, height);
+  moments.forEach((shares, i) => {
+    let top = 6;
+    shares.forEach((share, kind) => {
+      pen.fillStyle = colours[kind];
+      pen.fillRect(8 + i * wide, top, wide + 0.5, share * (height - 12));
+      top += share * (height - 12);
+    });
+  });
+  pen.strokeStyle = getComputedStyle(canvas).getPropertyValue("--ink");
+  pen.lineWidth = 3;
+  pen.strokeRect(8 + at * wide, 2, Math.max(wide, 3), height - 4);
+}
+
 /** Bars: `entries` are [label, height, words]; every `each`th label is written. */
 export function bars(title, entries, { each = 1, name = "" } = {}) {
   const most = Math.max(...entries.map(([, value]) => value)) || 1, wide = (WIDTH - 8) / entries.length;

@@ -2,13 +2,17 @@
 
 import { attempt, get, newest, post } from "./api.js";
 import { Board } from "./board.js";
-import { trace } from "./curves.js";
+import { COLOURS, layers, trace } from "./curves.js";
 import { facts, field, fill, h, number, options, short } from "./dom.js";
 import { Memory } from "./memory.js";
 
 const ACTIONS = ["turn left", "turn right", "forward", "wait"];
+const ACTION_COLOURS = [1, 3, 2, 7].map(place => COLOURS[place]);
 const OBJECTS = { 1: ".", 2: "#", 3: ",", 8: "G", 9: "~" };
 const KEYS = { ArrowLeft: 0, ArrowRight: 1, ArrowUp: 2, a: 0, d: 1, w: 2 };
+
+/** Left, right, forward; and all that do nothing, together. */
+const sharesOf = chance => [...chance.slice(0, 3), chance.slice(3).reduce((sum, one) => sum + one, 0)];
 
 export class Player {
   constructor(redraw, choose) {
@@ -23,6 +27,7 @@ export class Player {
     this.board = new Board(this.view, { ring: false });
     this.bars = h("div", { class: "bars", role: "group", "aria-label": "Probability of each action" });
     this.value = h("canvas", { class: "value", role: "img", "aria-label": "The return it expects", width: 600, height: 130, onclick: event => this.go(Math.round(event.offsetX / event.target.clientWidth * (this.frames.length - 1))) });
+    this.mix = h("canvas", { class: "value", role: "img", "aria-label": "How probable each action is", width: 600, height: 100, onclick: event => this.go(Math.floor(event.offsetX / event.target.clientWidth * this.frames.length)) });
     this.tried = h("div", { id: "tried", "aria-live": "polite" });
     const step = by => () => { this.pause(); this.go(this.at + by); };
     this.watching = h("div", { class: "row" }, this.button, h("button", { onclick: step(-1), "aria-label": "One step back" }, "◀"),
@@ -35,7 +40,8 @@ export class Player {
     this.node = h("div", { class: "player", hidden: true }, field("Agent", this.agent), this.watching, this.walking, this.scrub,
       field("Speed", this.speed, "line"), this.said,
       h("div", { class: "mind" }, h("figure", {}, this.view, h("figcaption", {}, "what it sees")), this.bars),
-      h("figure", {}, this.value, h("figcaption", {}, "the return it expects, along its way")), this.memory.node,
+      h("figure", {}, this.value, h("figcaption", {}, "the return it expects, along its way")),
+      h("figure", {}, this.mix, h("figcaption", {}, "how probable each action is, along its way")), this.memory.node,
       h("button", { id: "tries", onclick: () => attempt(() => this.try64()) }, "Try 64 times"), this.tried);
     this.ask = newest(body => body && post("probe", body), (found, body) => this.take(found, body));
   }
@@ -99,6 +105,7 @@ export class Player {
     this.ending = !found.over ? "" : found.solved ? `It reached the goal in ${found.steps} steps: return ${number(found.returned)}.`
       : found.steps >= this.frames.length - 1 && found.steps > 200 ? `Out of time after ${found.steps} steps.` : `It ended without the goal after ${found.steps} steps.`;
     this.scrub.max = this.frames.length - 1;
+    this.mix.setAttribute("aria-label", `How probable each action is, over ${this.frames.length} moments; the bars above have those of this one`);
     this.value.setAttribute("aria-label", `The expected return, from ${number(this.frames[0].value)} to ${number(this.frames.at(-1).value)}`);
     this.go(body.stops ? this.frames.length - 1 : 0);
     const after = this.after;
@@ -125,9 +132,13 @@ export class Player {
   }
 
   chances({ chance, action }) {
-    const shares = [...chance.slice(0, 3), chance.slice(3).reduce((sum, one) => sum + one, 0)];
+    const shares = sharesOf(chance);
     const done = action === null ? -1 : Math.min(action, 3);
-    if (this.bars.children.length !== 4) fill(this.bars, ACTIONS.map(name => h("div", { class: "chance" }, h("span", {}, name), h("i", {}, h("b")), h("output", {}, ""))));
+    if (this.bars.children.length !== 4) fill(this.bars, ACTIONS.map((name, place) => {
+      const bar = h("b");
+      bar.style.background = ACTION_COLOURS[place];
+      return h("div", { class: "chance" }, h("span", {}, name), h("i", {}, bar), h("output", {}, ""));
+    }));
     shares.forEach((share, place) => {
       const node = this.bars.children[place];
       node.classList.toggle("done", place === done);
@@ -139,6 +150,7 @@ export class Player {
   values() {
     const values = this.frames.map(frame => frame.value);
     trace(this.value, values, this.at, [Math.min(0, ...values), Math.max(1, ...values)]);
+    layers(this.mix, this.frames.map(frame => sharesOf(frame.chance)), this.at, ACTION_COLOURS);
   }
 
   play() {
