@@ -200,7 +200,7 @@ export async function saveTo(levels) {
   const problem = h("p", { class: "bad", role: "alert" });
   const node = dialog(levels.length === 1 ? "Save to a set" : `Save ${levels.length} levels to a set`,
     field("Set (.npz); made if it is not there", name),
-    h("datalist", { id: "sets" }, folder.levels.map(one => h("option", { value: one.name }))), problem,
+    h("datalist", { id: "sets" }, folder.levels.filter(one => !one.damaged).map(one => h("option", { value: one.name }))), problem,
     h("div", { class: "row" }, h("button", { class: "main", id: "save", onclick: async () => {
       try {
         const told = await post("save", { set: name.value, levels });

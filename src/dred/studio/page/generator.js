@@ -20,7 +20,8 @@ export async function show(view, query) {
   const head = h("div", { class: "row" }, h("h1", {}, "Generator"), field("", choice));
   const wait = h("p", { class: "soft" }, "Reading the model …");
   view.append(head, wait);
-  const told = await get("latent", { generator: name });
+  const told = await get("latent", { generator: name }).catch(error => { wait.className = "bad"; wait.textContent = error.message; });
+  if (!told) return;
   wait.remove();
   if (told.points.length) return new Latent(view, name, told).leave;
   view.append(h("p", { class: "soft" }, `This kind of generator has no map: it has no latent space. It was fitted to ${told.structure.length} levels.`),
@@ -43,9 +44,15 @@ function sampler(name, modes) {
     h("div", { class: "row" }, mode, h("button", { id: "sample", onclick: () => attempt(sample) }, "Sample 12")), made);
 }
 
+/** The level that is farthest from the first, so that there is something to see between them. */
+function farthest(points) {
+  const away = points.map(point => Math.hypot(point[0] - points[0][0], point[1] - points[0][1]));
+  return away.indexOf(Math.max(...away));
+}
+
 class Latent {
   constructor(view, name, told) {
-    Object.assign(this, { name, told, first: 0, second: Math.min(1, told.points.length - 1), share: 0.5, seed: 0, text: null, grabbed: null, hover: null });
+    Object.assign(this, { name, told, first: 0, second: farthest(told.points), share: 0.5, seed: 0, text: null, grabbed: null, hover: null });
     const kinds = [...new Set(told.structure)];
     this.colour = new Map(kinds.map((kind, place) => [kind, COLOURS[(place + 1) % COLOURS.length]]));
     this.map = h("canvas", { class: "map", id: "map", tabindex: 0, role: "application",

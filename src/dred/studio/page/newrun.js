@@ -5,7 +5,7 @@ import { dialog, field, h, options, short } from "./dom.js";
 
 export async function newRun(look) {
   const [folder, choices] = await Promise.all([get("folder"), get("choices")]);
-  const sets = folder.levels.filter(one => !one.task || one.task === "gridworld").map(one => [one.name, short(one.name)]);
+  const sets = folder.levels.filter(one => !one.damaged && (!one.task || one.task === "gridworld")).map(one => [one.name, short(one.name)]);
   const pick = entries => options(h("select", { onchange: () => preview() }), entries);
   const parts = {
     method: pick(choices.methods.map(name => [name, name])), levels: pick(sets), generator: pick([["", "none"], ...folder.generator.map(one => [one.name, short(one.name)])]),
