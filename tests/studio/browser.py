@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from websockets.sync.client import connect
 
@@ -108,7 +108,14 @@ class Tab:
 
 @contextmanager
 def browser(program, folder):
-    """Open a browser with an empty profile, and give its only tab."""
+    """Open a browser with an empty profile, and give its only page."""
+    with windows(program, folder, 1) as (page,):
+        yield page
+
+
+@contextmanager
+def windows(program, folder, count):
+    """Open a browser with an empty profile, and give so many pages, each in a window of its own."""
     command = [
         *(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
         *("--remote-debugging-port=0", f"--user-data-dir={folder}", "--no-first-run"),
@@ -121,16 +128,22 @@ def browser(program, folder):
             line = process.stderr.readline()
             assert line, "the browser did not start"
             found = re.search(r"ws://[^/]+/devtools/browser/\S+", line)
-        with connect(found[0], max_size=None, proxy=None) as whole:
+        with connect(found[0], max_size=None, proxy=None) as whole, ExitStack() as opened:
             first = Tab(whole)
+            for _ in range(count - 1):
+                first.ask("Target.createTarget", url="about:blank", newWindow=True)
             targets = first.ask("Target.getTargets")["targetInfos"]
-            tab = next(one for one in targets if one["type"] == "page")
-        address = found[0].split("/devtools")[0] + f"/devtools/page/{tab['targetId']}"
-        with connect(address, max_size=None, proxy=None) as socket:
-            page = Tab(socket)
-            for domain in ("Page", "Runtime", "Log", "Network"):
-                page.ask(f"{domain}.enable")
-            yield page
+            start = found[0].split("/devtools")[0]
+            pages = []
+            for one in targets:
+                if one["type"] == "page":
+                    address = f"{start}/devtools/page/{one['targetId']}"
+                    socket = opened.enter_context(connect(address, max_size=None, proxy=None))
+                    pages.append(Tab(socket))
+            for page in pages:
+                for domain in ("Page", "Runtime", "Log", "Network"):
+                    page.ask(f"{domain}.enable")
+            yield pages
     finally:
         process.terminate()
         process.wait()

@@ -18,6 +18,7 @@ from PIL import Image
 from dred.levels import draw_level, from_text, load, to_text
 from dred.studio.server import PAGE
 from dred.tasks.gridworld.levels.dataset import from_levels
+from tests.patience import wait_until
 from tests.reports.test_browser import CHROMIUM
 from tests.studio.browser import browser
 from tests.studio.test_probe import GOLDEN
@@ -28,6 +29,7 @@ WITHOUT = (
     "`apt-get install chromium`, and run the tests again."
 )
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+MARKUP = "<img src=x onerror=document.title='bad'>"
 ROOM = "S......\n.......\n.......\n.......\n.......\n.......\n......G"
 
 
@@ -42,6 +44,9 @@ def studio(tmp_path_factory):
     shutil.copytree(GOLDEN, folder / "old")
     earlier_checkpoint(folder / "old", 2, {0: 70})
     new_generator(folder / "vae")
+    (folder / MARKUP).mkdir()  # a run that cannot be read
+    (folder / MARKUP / "run.json").write_text('{"config": {}, "seeds": [0], "task": "x"}')
+    (folder / "cut.npz").write_bytes((folder / "rooms.npz").read_bytes()[:-100])
     (folder / "report.html").write_text("<h1>What came of it</h1>")
     command = [sys.executable, "-m", "dred", "studio", "--no-browser"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
@@ -268,7 +273,8 @@ def test_the_memory_of_a_run_s_agent_is_asked_which_level_it_is_in(tab, studio):
 def test_an_interpolation_is_dragged_and_the_level_changes(tab, studio):
     open_view(tab, studio, "generator")
     made = "document.getElementById('made').textContent"
-    tab.until(f"{made}.startsWith('50 % of the way from level 0 to 1')")
+    tab.until(f"{made}.startsWith('50 % of the way from level 0 to ')")
+    far = int(re.search(r"to (\d+)", tab.value(made))[1])
     seen = {tab.value("document.getElementById('between').dataset.text")}
     places = "document.getElementById('map')"
     box = tab.value(f"[{places}.getBoundingClientRect().x, {places}.getBoundingClientRect().y]")
@@ -279,14 +285,14 @@ def test_an_interpolation_is_dragged_and_the_level_changes(tab, studio):
 
     first, second = place("first"), place("second")
     tab.drag(place("handle"), second)
-    tab.until(f"{made}.startsWith('100 % of the way from level 0 to 1')")
+    tab.until(f"{made}.startsWith('100 % of the way from level 0 to {far}:')")
     seen.add(tab.value("document.getElementById('between').dataset.text"))
     tab.value(f"{places}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowLeft'}}))")
     tab.until(f"{made}.startsWith('98 %')")
     middle = ((first[0] + second[0]) / 2, (first[1] + second[1]) / 2)
     tab.value("(s => { s.value = 0.5; s.dispatchEvent(new Event('input')); })(share)")
     tab.drag(second, middle, first)  # from one level to another
-    tab.until(f"{made}.includes('from level 1 to 0')")
+    tab.until(f"{made}.includes('from level {far} to 0')")
     for share in ("0.1", "0.9"):
         tab.value(
             f"(() => {{ const s = document.getElementById('share'); s.value = {share};"
@@ -340,6 +346,30 @@ def test_a_smoke_run_is_started_watched_and_stopped(tab, studio):
     tab.until(f"{row}.textContent.includes('interrupted')")
     assert json.loads((folder / "runs" / "plr" / "run.json").read_text())["status"] == "interrupted"
     tab.until(f"{row}.textContent.includes('Resume')")
+
+
+@needs_browser
+@pytest.mark.long
+def test_a_report_is_shown_inside_and_markup_in_names_and_damage_are_words(tab, studio):
+    name = studio[0].name
+    open_view(tab, studio, "reports")
+    tab.until("document.querySelector('iframe').sandbox.length === 0")
+
+    def frames():
+        return tab.ask("Page.getFrameTree")["frameTree"].get("childFrames", [])
+
+    wait_until(lambda: frames() and "api/report" in frames()[0]["frame"]["url"])
+    open_view(tab, studio, "runs")
+    row = (
+        f"[...document.querySelectorAll('tr')].find(r => r.dataset.run === {f'{name}/{MARKUP}'!r})"
+    )
+    tab.until(f"{row}.querySelector('.badge').textContent === 'unreadable'")
+    assert "missing" in tab.value(f"{row}.querySelector('.problem').textContent")
+    assert tab.value(f"{row}.querySelector('th').textContent") == MARKUP
+    assert tab.value("document.images.length + document.title") == "1runs · dred studio"
+    open_view(tab, studio, f"levels?set={name}/cut.npz")
+    tab.until("document.querySelector('.pane [role=alert]').textContent.includes('cut.npz')")
+    assert "damaged" in tab.value("document.querySelector('.sets [aria-current]').textContent")
 
 
 @needs_browser
