@@ -66,14 +66,7 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
     """Serve until Ctrl-C; `tell` hears the address."""
     import uvicorn
 
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as error:
-            raise ConfigError(
-                f"Port {port} cannot be used: {error.strerror}. Give another --port, or none."
-            ) from None
+    with bound(port) as listening:
         port = int(listening.getsockname()[1])
         token = new_token()
         parts = Parts(Places(folders))
@@ -90,6 +83,26 @@ def serve(folders: Sequence[Path], *, port: int, tell: Callable[[str], None]) ->
         tell(f"http://{HOST}:{port}/{token}/")
         with suppress(KeyboardInterrupt):  # which is how it ends
             server.run(sockets=[listening])
+
+
+def bound(port: int) -> socket.socket:
+    """Return a socket that listens at a port, or at any that is free.
+
+    A browser that is quicker than the server then waits for it.
+    It is named as TCP, as asyncio else leaves Nagle's algorithm on: the body of each answer would
+    wait some 40 ms for the browser to acknowledge its head.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise ConfigError(
+            f"Port {port} cannot be used: {error.strerror}. Give another --port, or none."
+        ) from None
+    return listening
 
 
 def _warm_up(parts: Parts) -> None:
