@@ -77,6 +77,9 @@ def test_a_walk_goes_on_from_where_it_was_as_if_it_were_walked_anew(page):
     for actions in ([], [2], [2, 2], [2, 2, 1], [2, 2, 1, 2], [2, 1], [1], [2, 2, 1, 2, 2, 2]):
         assert walked(*actions) == anew(*actions)
     assert walked(2, seed=3) == anew(2, seed=3)
+    asked = {"text": ROOM, "agent": "vae-dred", "actions": [2, 2, 1], "stops": True}
+    later = page.post("probe", **asked, since=2).json()
+    assert later["frames"] == walked(2, 2, 1)["frames"][2:] and later["since"] == 2
     to_the_goal = [2, 2, 2, 2, 1, 2, 2, 2, 2]
     assert walked(*to_the_goal)["solved"] and len(walked(*to_the_goal, 0, 0)["frames"]) == 10
 

@@ -64,9 +64,10 @@ class Probe:
         return self._policies.get(key, lambda: _policy_of(path))
 
     def probe(self, asked: Asked) -> object:
-        """Return an episode step by step: of an agent, or of whoever presses keys."""
+        """Return an episode step by step, from a moment on: of an agent, or of whoever walks."""
         level, _, tried = self.played(asked)
-        return {"frames": frames_of(level, tried), **outcome(tried)}
+        since = min(asked.whole("since", 0), len(tried.row))
+        return {"since": since, "frames": frames_of(level, tried, since), **outcome(tried)}
 
     def played(self, asked: Asked) -> tuple[Level, Policy, Tries]:
         """Play an episode as a request says; the same request is the same episode."""
@@ -121,10 +122,10 @@ def outcome(tried: Tries) -> dict[str, object]:
     }
 
 
-def frames_of(level: Level, tried: Tries) -> list[dict[str, Any]]:
-    """Return each moment of the first try: place, sight, view, chances and value."""
+def frames_of(level: Level, tried: Tries, since: int = 0) -> list[dict[str, Any]]:
+    """Return each moment of the first try, from one on: place, sight, view, chances and value."""
     frames: list[dict[str, Any]] = []
-    for time in range(len(tried.row)):
+    for time in range(since, len(tried.row)):
         pose = (int(tried.row[time, 0]), int(tried.column[time, 0]), int(tried.heading[time, 0]))
         frames.append(
             {

@@ -87,7 +87,8 @@ export class Player {
   act(action) {
     if (this.over_ || !this.text) return;
     this.actions.push(action);
-    this.ask({ text: this.text, agent: this.agent.value, seed: this.seed, actions: [...this.actions], stops: true });
+    const since = Math.max(0, this.frames.length - 1);  // what was before is known, but what is done then
+    this.ask({ text: this.text, agent: this.agent.value, seed: this.seed, actions: [...this.actions], stops: true, since });
   }
 
   async handOver() {
@@ -99,7 +100,7 @@ export class Player {
   }
 
   take(found, body) {
-    this.frames = found.frames;
+    this.frames = [...this.frames.slice(0, found.since), ...found.frames];
     this.over_ = found.over;
     this.memory.ask(body, body.stops ? found.frames.length - 1 : 0);
     this.ending = !found.over ? "" : found.solved ? `It reached the goal in ${found.steps} steps: return ${number(found.returned)}.`
