@@ -40,7 +40,7 @@ export class Board {
     const ratio = devicePixelRatio || 1;
     this.cell = Math.max(3, Math.floor(Math.min(width / wide, height / tall) * ratio));
     this.canvas.style.width = `${this.cell * wide / ratio}px`;
-    this.canvas.style.height = `${this.cell * tall / ratio}px`;
+    this.canvas.style.aspectRatio = `${wide} / ${tall}`;  // also where there is less room
     this.draw();
   }
 

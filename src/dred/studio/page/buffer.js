@@ -2,7 +2,7 @@
 
 import { address, attempt, get, newest, post } from "./api.js";
 import { bars } from "./curves.js";
-import { field, fill, h, number, options, short } from "./dom.js";
+import { field, fill, h, levels, number, options, short } from "./dom.js";
 import { ancestry, numbered } from "./lineage.js";
 import { openSet } from "./levels.js";
 
@@ -61,7 +61,7 @@ export class Buffer {
   async refresh() {
     const set = `${numbered(this.run, this.seed.value)}@${this.saved}`;
     const { values } = await post("gallery", { set, sort: "probability", descending: true });
-    this.words.textContent = `After ${number(this.saved)} updates: ${number(values.length)} levels, of which the most probable has ${number(values[0], true)} of all draws.`;
+    this.words.textContent = `After ${number(this.saved)} updates: ${levels(values.length)}, of which the most probable has ${number(values[0], true)} of all draws.`;
     fill(this.charts, byRank(values), histogram(values));
     if (this.opened) await this.opened(set);
     else this.opened = await openSet(this.pane, set, new URLSearchParams({ sort: "probability", descending: "1" }), `Levels of seed ${this.seed.value}`);
@@ -74,7 +74,7 @@ export class Buffer {
     options(this.from, told.updates.map(update => [String(update), String(update)]), String(told.since));
     const same = told.since === told.update;
     this.said.textContent = same ? "Nothing older is saved to compare with. Levels that come and go from now on are shown here."
-      : `From update ${told.since} to ${told.update}, ${told.entered} levels entered and ${told.left} left.`;
+      : `From update ${told.since} to ${told.update}, ${levels(told.entered)} entered and ${told.left} left.`;
     fill(this.came, told.came.map(one => this.tile(one)));
     fill(this.gone, told.gone.map(one => this.tile(one)));
   }
@@ -98,7 +98,7 @@ function histogram(values) {
   const entries = RATIOS.slice(0, -1).map((low, place) => {
     const high = RATIOS[place + 1];
     const count = values.filter(value => value * values.length >= low && value * values.length < high).length;
-    return [place === 0 ? `<${words(high)}` : high === Infinity ? `>${words(low)}` : words(low), count, `${count} levels`];
+    return [place === 0 ? `<${words(high)}` : high === Infinity ? `>${words(low)}` : words(low), count, levels(count)];
   });
   return bars("P_Λ: levels by probability, as multiples of the uniform", entries, { name: "histogram" });
 }

@@ -2,7 +2,7 @@
 
 import { attempt, get, newest, post, upload } from "./api.js";
 import { Board, miniature, rowsOf, STARTS } from "./board.js";
-import { dialog, facts, field, fill, h, number, options, short, toast } from "./dom.js";
+import { dialog, facts, field, fill, h, levels as many, number, options, short, toast } from "./dom.js";
 import { drawing, emptyRoom, line, mirrored } from "./drawing.js";
 import { Player } from "./player.js";
 
@@ -156,7 +156,7 @@ function files() {
   const picker = h("input", { type: "file", accept: ".txt,.png,.json,.jsonl", hidden: true, onchange: () => attempt(async () => {
     const found = await upload(picker.files[0]);
     if (found.levels.length === 1) drawing.set(rowsOf(found.levels[0]));
-    else several(`${found.total} levels`, found.levels);
+    else several(many(found.total), found.levels);
     picker.value = "";
   }) });
   return h("div", { class: "files" },
@@ -165,8 +165,8 @@ function files() {
       h("button", { onclick: pasted }, "From text …")),
     h("div", { class: "row" }, h("button", { onclick: () => picker.click() }, "Open a file …"), picker,
       h("button", { onclick: () => attempt(mutate) }, "Mutate …"),
-      h("button", { onclick: () => { const n = Math.max(2, Math.min(101, Number(size.value) || 13)); drawing.set(emptyRoom(n, n)); } }, "New room"), size),
-    h("p", { class: "soft", id: "help" }, "Text and PNG files can be opened. Click Start again to turn it."));
+      h("span", { class: "room" }, h("button", { onclick: () => { const n = Math.max(2, Math.min(101, Number(size.value) || 13)); drawing.set(emptyRoom(n, n)); } }, "New room of"), size)),
+    h("p", { class: "soft", id: "help" }, "Text, PNG and JSON files can be opened. Click Start again to turn it."));
 }
 
 function pasted() {
@@ -198,14 +198,14 @@ export async function saveTo(levels) {
   const folder = await get("folder");
   const name = h("input", { value: `${folder.home}/drawn.npz`, list: "sets", "aria-label": "Set" });
   const problem = h("p", { class: "bad", role: "alert" });
-  const node = dialog(levels.length === 1 ? "Save to a set" : `Save ${levels.length} levels to a set`,
+  const node = dialog(levels.length === 1 ? "Save to a set" : `Save ${many(levels.length)} to a set`,
     field("Set (.npz); made if it is not there", name),
     h("datalist", { id: "sets" }, folder.levels.filter(one => !one.damaged).map(one => h("option", { value: one.name }))), problem,
     h("div", { class: "row" }, h("button", { class: "main", id: "save", onclick: async () => {
       try {
         const told = await post("save", { set: name.value, levels });
         node.close();
-        toast(`${short(told.set)} has ${told.levels} levels now.`);
+        toast(`${short(told.set)} has ${many(told.levels)} now.`);
       } catch (error) { problem.textContent = error.message; }
     } }, "Save")));
 }

@@ -38,6 +38,8 @@ export function number(value, percent = false) {
   return Number.isInteger(value) ? value.toLocaleString("en") : value.toPrecision(3);
 }
 
+export const levels = count => `${count.toLocaleString("en")} level${count === 1 ? "" : "s"}`;
+
 export function facts(entries) {
   return h("dl", { class: "facts" }, entries.map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));

@@ -2,7 +2,7 @@
 
 import { attempt, get, newest, post } from "./api.js";
 import { Board, rowsOf } from "./board.js";
-import { dialog, facts, field, fill, h, number, options, short } from "./dom.js";
+import { dialog, facts, field, fill, h, levels, number, options, short } from "./dom.js";
 import { drawing } from "./drawing.js";
 import { Gallery } from "./gallery.js";
 import { ancestry, bufferIn } from "./lineage.js";
@@ -16,12 +16,12 @@ export async function show(view, query) {
       h("pre", {}, "dred levels make cave-escape-train --out train.npz")));
     return;
   }
-  const chosen = query.get("set") || (folder.levels[0] || sets[0]).name;
+  const chosen = query.get("set") || (sets.find(one => !one.damaged) || sets[0]).name;
   const list = h("ul", { class: "sets" }, sets.map(one => h("li", {},
     h("a", { href: `#levels?${new URLSearchParams({ set: one.name })}`, "aria-current": one.name === chosen ? "true" : null },
       h("b", {}, short(one.name)),
       h("small", {}, one.of ? "levels of a generator" : one.damaged ? "damaged: it cannot be read"
-        : `${(one.levels ?? "?").toLocaleString("en")} levels${one.sizes ? " of several sizes" : one.height ? ` · ${one.height}×${one.width}` : ""}`)))));
+        : `${one.levels === null ? "levels" : levels(one.levels)}${one.sizes ? " of several sizes" : one.height ? ` · ${one.height}×${one.width}` : ""}`)))));
   const pane = h("section", { class: "pane", "aria-label": short(chosen) });
   view.append(h("aside", { "aria-label": "Sets of levels" }, h("h2", {}, "Sets"), list), pane);
   await openSet(pane, chosen, query);
@@ -34,7 +34,7 @@ export async function openSet(pane, set, query = new URLSearchParams(), title = 
   const count = h("output", { class: "count", "aria-live": "polite" });
   let stay = false;
   const take = found => {
-    count.textContent = `${found.order.length.toLocaleString("en")} of ${found.total.toLocaleString("en")} levels`;
+    count.textContent = `${found.order.length.toLocaleString("en")} of ${levels(found.total)}`;
     gallery.show(ask.set, found, ask.sort, stay);
     stay = false;
   };

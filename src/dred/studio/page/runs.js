@@ -51,7 +51,7 @@ export async function show(view, query) {
     }
     showJob(job, work, look);
     const colour = new Map([...state.chosen].map((name, place) => [name, COLOURS[place % COLOURS.length]]));
-    refill(table, state, [runs, work.run, work.working, [...state.chosen], state.focus], () => runs.map(one => row(one, state, colour, work, look)));
+    refill(table, state, [runs, work.run, work.working, [...state.chosen], state.focus], () => runs.flatMap(one => row(one, state, colour, work, look)));
     state.works = work.working || runs.some(one => one.status === "running");
     await draw(runs, colour);
   }
@@ -115,12 +115,12 @@ function row(one, state, colour, work, look) {
   const act = mine ? h("button", { class: "stop", onclick: () => attempt(async () => { await post("stop", {}); await look(); }) }, "Stop")
     : (one.status === "interrupted" || one.quiet) && !work.working
       ? h("button", { onclick: () => attempt(async () => { await post("resume", { run: one.name }); await look(); }) }, "Resume") : null;
-  return h("tr", { "data-shown": String(one.name === state.focus), "data-run": one.name },
+  const problem = one.problem ? [h("tr", { class: "problem" }, h("td"), h("td", { class: "soft", colspan: 5 }, one.problem))] : [];
+  return [h("tr", { "data-shown": String(one.name === state.focus), "data-run": one.name },
     h("td", {}, tick), h("th", { scope: "row" }, dot, short(one.name)), h("td", {}, one.method || "–"),
-    h("td", {}, h("span", { class: `badge ${one.status}` }, mine ? "running" : one.quiet ? "running, but silent" : one.status),
-      one.problem ? h("p", { class: "soft problem" }, one.problem) : null),
+    h("td", {}, h("span", { class: `badge ${one.status}` }, mine ? "running" : one.quiet ? "running, but silent" : one.status)),
     h("td", {}, one.total ? [h("progress", { value: one.updates, max: one.total, "aria-label": "Updates done" }), ` ${number(one.updates)} of ${number(one.total)}`] : "–"),
-    h("td", {}, act));
+    h("td", {}, act)), ...problem];
 }
 
 function showJob(node, work, look) {
