@@ -37,8 +37,9 @@ export class Player {
       h("button", { onclick: () => this.act(action), "aria-label": words }, sign)),
       h("button", { onclick: () => { this.actions = []; this.again(); } }, "Again"),
       h("button", { onclick: () => this.handOver() }, "Let the agent go on"));
+    this.pace = field("Speed", this.speed, "line");
     this.node = h("div", { class: "player", hidden: true }, field("Agent", this.agent), this.watching, this.walking, this.scrub,
-      field("Speed", this.speed, "line"), this.said,
+      this.pace, this.said,
       h("div", { class: "mind" }, h("figure", {}, this.view, h("figcaption", {}, "what it sees")), this.bars),
       h("figure", {}, this.value, h("figcaption", {}, "the return it expects, along its way")),
       h("figure", {}, this.mix, h("figcaption", {}, "how probable each action is, along its way")), this.memory.node,
@@ -69,7 +70,7 @@ export class Player {
   mode(kind, text) {
     this.pause();
     this.kind = kind;
-    this.watching.hidden = kind !== "watch";
+    this.pace.hidden = this.watching.hidden = kind !== "watch";
     this.walking.hidden = kind !== "walk";
     this.text = text;
     this.actions = [];
