@@ -12,12 +12,20 @@ export class Buffer {
   constructor(node) {
     Object.assign(this, { node, run: null, saved: undefined, opened: null, since: null });
     this.show = newest(one => this.turn(one), () => {});
+    this.watch = new IntersectionObserver(([entry]) => {
+      this.inSight = entry.isIntersecting;
+      if (this.inSight && this.later) this.show(this.later);
+    });
+    this.watch.observe(node);
+    this.leave = () => this.watch.disconnect();
   }
 
-  /** Turn to a run; or, of the run that is shown, to what was saved since. */
+  /** Turn to a run; or, of the run that is shown, to what was saved since, once that is in sight. */
   async turn(one) {
     if (one.name !== this.run) await this.begin(one);
     else if (one.saved === this.saved) return;
+    this.later = this.opened && !this.inSight ? one : null;
+    if (this.later) return;
     this.saved = one.saved;
     if (one.saved === null) return;
     this.parts.hidden = false;

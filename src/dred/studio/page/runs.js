@@ -6,7 +6,7 @@ import { chart, COLOURS } from "./curves.js";
 import { fill, h, number, short, toast } from "./dom.js";
 import { newRun } from "./newrun.js";
 
-const PAUSE = 2000;  // milliseconds between two looks at what is at work
+const PAUSE = 4000;  // milliseconds between two looks at what is at work, which two pages may do without slowing it down
 const FIRST = ["solved_rate/test", "solved_rate/train", "solved_rate/replay", "return/test", "return/train", "return/replay", "gen_gap", "shift_gap",
   "jsd_distance", "mutual_information", "eta", "effective_levels", "dataset_mass"];
 
@@ -31,7 +31,7 @@ export async function show(view, query) {
       if (error.message !== state.failed) toast(error.message, "bad");
       state.failed = error.message;
     }
-    if (!state.gone && !document.hidden) state.timer = setTimeout(look, state.works ? PAUSE : 4 * PAUSE);
+    if (!state.gone && !document.hidden) state.timer = setTimeout(look, state.works ? PAUSE : 2 * PAUSE);
   }
 
   async function lookOnce() {
@@ -88,7 +88,7 @@ export async function show(view, query) {
   const seen = () => document.hidden || look();
   document.addEventListener("visibilitychange", seen);
   await look();
-  return () => { state.gone = true; clearTimeout(state.timer); document.removeEventListener("visibilitychange", seen); };
+  return () => { state.gone = true; buffer.leave(); clearTimeout(state.timer); document.removeEventListener("visibilitychange", seen); };
 }
 
 /** Fill anew only if something has changed, and leave the focus where it was. */
