@@ -10,6 +10,8 @@ from websockets.sync.client import connect
 
 from tests.patience import PATIENCE, wait_until
 
+# Nobody answers pings while a test does something else.
+ALWAYS = {"max_size": None, "proxy": None, "ping_interval": None}
 # What goes wrong in a page, wherever it is said.
 COMPLAINTS = {"Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"}
 
@@ -128,7 +130,7 @@ def windows(program, folder, count):
             line = process.stderr.readline()
             assert line, "the browser did not start"
             found = re.search(r"ws://[^/]+/devtools/browser/\S+", line)
-        with connect(found[0], max_size=None, proxy=None) as whole, ExitStack() as opened:
+        with connect(found[0], **ALWAYS) as whole, ExitStack() as opened:
             first = Tab(whole)
             for _ in range(count - 1):
                 first.ask("Target.createTarget", url="about:blank", newWindow=True)
@@ -138,7 +140,7 @@ def windows(program, folder, count):
             for one in targets:
                 if one["type"] == "page":
                     address = f"{start}/devtools/page/{one['targetId']}"
-                    socket = opened.enter_context(connect(address, max_size=None, proxy=None))
+                    socket = opened.enter_context(connect(address, **ALWAYS))
                     pages.append(Tab(socket))
             for page in pages:
                 for domain in ("Page", "Runtime", "Log", "Network"):
