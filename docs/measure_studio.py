@@ -174,7 +174,7 @@ def room() -> list[str]:
     return ["S" + "." * (SIDE - 1), *rows, "." * (SIDE - 1) + "G"]
 
 
-def training(folder: Path, blocks: int, preset: str, method: str) -> None:
+def training(folder: Path, blocks: int, preset: str, method: str, *, buffer: bool) -> None:
     """Measure the chunks of one run, in turns without pages and with two that watch it."""
     make("cave-escape-train").save(folder / "train.npz")
     words = ["train", method, "--levels", "train.npz", "--preset", preset, "--out", "run"]
@@ -197,6 +197,9 @@ def training(folder: Path, blocks: int, preset: str, method: str) -> None:
                 if watched:
                     opened(one, address, f"runs?run={folder.name}/run")
                     assert one.value("document.visibilityState") == "visible"
+                    if buffer:
+                        one.until("document.querySelectorAll('.buffer .tile').length > 3")
+                        one.value("document.querySelector('.buffer').scrollIntoView()")
                 else:
                     one.go("about:blank")
             rows = wait_for_rows(file, len(rows_of(file)) + BLOCK)
@@ -237,6 +240,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=6, help="of the training, without and with")
     parser.add_argument("--preset", default="laptop")
     parser.add_argument("--method", default="plr")
+    parser.add_argument("--buffer", action="store_true", help="scroll to the levels in the buffer")
     given = parser.parse_args()
     if CHROMIUM is None:
         sys.exit("This needs Chromium: apt-get install chromium.")
@@ -251,7 +255,7 @@ def main() -> None:
                     view = f"levels?set={folder.name}/many.npz"
                     MEASURES[one](tab, address, view, given.repeats)
         if "training" in given.what:
-            training(folder, given.blocks, given.preset, given.method)
+            training(folder, given.blocks, given.preset, given.method, buffer=given.buffer)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,11 @@ def test_the_buffer_of_a_run_is_a_gallery_in_order_of_probability(with_run):
     assert {"score", "generation", "parent", "path"} <= set(told["features"])
     first = with_run.get("level", set="here/old::buffer-0", level=told["order"][0]).json()
     assert "probability" in first["facts"] and from_text(first["text"])
+    number = told["numbers"][1]
+    asked = {"set": "here/old::buffer-0", "size": 64}
+    one = with_run.get("picture", **asked, number=number)
+    assert one.content == with_run.get("picture", **asked, level=told["order"][1]).content
+    assert with_run.get("picture", **asked, number=10**6).status_code == 400
     assert with_run.post("gallery", set="here/old::buffer-x").status_code == 400
     assert with_run.post("gallery", set="here/old::buffer-9").status_code == 400
 

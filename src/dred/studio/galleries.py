@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dred.errors import ConfigError, lookup
 from dred.studio.answers import Asked
-from dred.studio.shelf import OpenSet, Shelf
+from dred.studio.shelf import BUFFER, OpenSet, Shelf
 from dred.task import Feature, Task
 
 LARGEST = 720  # pixels of a picture
@@ -26,6 +26,7 @@ class Galleries:
     def gallery(self, asked: Asked) -> object:
         """Return which levels of a set pass the filters, in order of a feature."""
         there = self.shelf.open(asked.text("set"))
+        is_buffer = BUFFER in asked.text("set")
         columns, structure = there.columns, np.asarray(there.levels.structure)
         keep = passing(columns, asked.table("ranges"), len(there.levels))
         if asked.has("structure"):
@@ -40,6 +41,8 @@ class Galleries:
             "digest": there.levels.digest[:16],
             "task": there.task.name,
             "order": order,
+            "numbers": there.facts["number"][order].astype(int) if is_buffer else None,
+            "begun": self.shelf.begun(asked.text("set")) if is_buffer else None,
             "values": np.round(columns[sort][order], 6) if sort in columns else None,
             "structures": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "features": {
@@ -49,8 +52,11 @@ class Galleries:
 
     def picture(self, asked: Asked) -> object:
         """Return a level as a picture, which never changes for the same address."""
-        there = self.shelf.open(asked.text("set"))
-        level = there[asked.whole("level")]
+        if asked.has("number"):  # of a buffer: the same level after every update
+            there, place = self.shelf.numbered(asked.text("set"), asked.whole("number"))
+        else:
+            there, place = self.shelf.open(asked.text("set")), asked.whole("level")
+        level = there[place]
         pixels = draw(level, there.task, asked.whole("size", 96, most=LARGEST))
         is_named = "digest" in asked.query
         keep = "private, max-age=86400, immutable" if is_named else "no-cache"

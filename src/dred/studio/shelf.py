@@ -128,6 +128,21 @@ class Shelf:
         key = (str(run.path), run.record.started, seed, update)
         return self._buffers.get(key, lambda: _read_buffer(run, seed, update))
 
+    def numbered(self, name: str, number: int) -> tuple[OpenSet, int]:
+        """Return a level by its number in any buffer of a run and seed that is still known."""
+        run, _, rest = name.partition(BUFFER)
+        seed = whole(rest.lstrip("-"))
+        for update in reversed(self.updates(run, seed)):
+            there = self.buffer(run, seed, update)
+            places = np.flatnonzero(there.facts["number"] == number)
+            if len(places):
+                return there, int(places[0])
+        raise DatasetError(f"No level of the number {number} is on record.")
+
+    def begun(self, name: str) -> str:
+        """Return when the run of a buffer began, which another run of its name did not."""
+        return open_run(self.places.find(name.partition(BUFFER)[0])).record.started
+
     def updates(self, name: str, seed: int) -> list[int]:
         """Return after which updates the buffer of a run can be shown, oldest first."""
         run = open_run(self.places.find(name))

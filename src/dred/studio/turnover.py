@@ -33,6 +33,7 @@ class Turnover:
         before = self.shelf.buffer(name, seed, since if updates else None)
         came, left = only_in(now, before), only_in(before, now)
         return {
+            "begun": self.shelf.begun(name),
             "updates": updates,
             "since": since,
             "update": newest,

@@ -3,7 +3,7 @@
 import { address, attempt, get, newest, post } from "./api.js";
 import { bars } from "./curves.js";
 import { field, fill, h, levels, number, options, short } from "./dom.js";
-import { ancestry, numbered } from "./lineage.js";
+import { ancestry, numbered, pictureOf } from "./lineage.js";
 import { openSet } from "./levels.js";
 
 const RATIOS = [0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16, Infinity];
@@ -83,14 +83,14 @@ export class Buffer {
     const same = told.since === told.update;
     this.said.textContent = same ? "Nothing older is saved to compare with. Levels that come and go from now on are shown here."
       : `From update ${told.since} to ${told.update}, ${levels(told.entered)} entered and ${told.left} left.`;
-    fill(this.came, told.came.map(one => this.tile(one)));
-    fill(this.gone, told.gone.map(one => this.tile(one)));
+    fill(this.came, told.came.map(one => this.tile(one, told.begun)));
+    fill(this.gone, told.gone.map(one => this.tile(one, told.begun)));
   }
 
-  tile(one) {
+  tile(one, begun) {
     const from = one.parent >= 0 ? ` of ${one.parent}` : "";
     return h("button", { class: "made-one", "data-number": String(one.number), onclick: () => { this.number.value = one.number; ancestry(this.line, this.place(), one.number); } },
-      h("img", { src: address("picture", { set: one.set, level: one.level, size: 96, digest: one.number }), alt: `level ${one.number}`, width: 96, height: 96, loading: "lazy" }),
+      h("img", { src: address("picture", pictureOf(one.set, begun, one.number, 96)), alt: `level ${one.number}`, width: 96, height: 96, loading: "lazy" }),
       h("small", {}, `${one.made_by}${from}`), h("small", {}, `no. ${one.number} · ${number(one.probability, true)}`));
   }
 }

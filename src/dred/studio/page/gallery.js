@@ -2,6 +2,7 @@
 
 import { address } from "./api.js";
 import { h, number } from "./dom.js";
+import { pictureOf } from "./lineage.js";
 
 const MOST = 90;  // tiles, of two elements each
 const GAP = 10, CAPTION = 20;
@@ -19,7 +20,7 @@ export class Gallery {
   }
 
   show(set, told, sort, stay = false) {
-    Object.assign(this, { set, order: told.order, values: told.values, digest: told.digest, sort,
+    Object.assign(this, { set, order: told.order, numbers: told.numbers, begun: told.begun, values: told.values, digest: told.digest, sort,
       feature: told.features[sort] });
     this.focus = stay ? Math.min(this.focus, told.order.length - 1) : 0;
     this.node.setAttribute("aria-label", `${told.order.length} levels`);
@@ -59,7 +60,7 @@ export class Gallery {
   add() {
     const picture = h("img", { alt: "", draggable: false });
     const tile = { node: h("button", { class: "tile", onclick: () => this.open(this.order[tile.place], tile.place),
-      onfocus: () => { this.focus = tile.place; } }, picture), picture, place: -1, key: "" };
+      onfocus: () => { this.focus = tile.place; } }, picture), picture, place: -1, source: "" };
     this.spacer.append(tile.node);
     this.tiles.push(tile);
     return tile;
@@ -68,7 +69,7 @@ export class Gallery {
   put(tile, place) {
     const level = this.order[place];
     const size = Math.ceil(this.side * Math.min(2, devicePixelRatio || 1));
-    const key = `${this.set} ${this.digest} ${level} ${size}`;
+    const source = address("picture", this.numbers ? pictureOf(this.set, this.begun, this.numbers[place], size) : { set: this.set, level, size, digest: this.digest });
     tile.place = place;
     tile.node.tabIndex = place === this.focus ? 0 : -1;
     tile.node.style.transform = `translate(${(place % this.columns) * (this.side + GAP)}px, ${Math.floor(place / this.columns) * this.step}px)`;
@@ -77,9 +78,7 @@ export class Gallery {
     const value = this.values ? ` · ${number(this.values[place], this.feature.percent)}` : "";
     tile.node.dataset.caption = `${level}${value}`;
     tile.node.setAttribute("aria-label", `level ${level}${this.values ? `, ${this.feature.label}${value}` : ""}`);
-    if (tile.key === key) return;
-    tile.key = key;
-    tile.picture.src = address("picture", { set: this.set, level, size, digest: this.digest });
+    if (tile.source !== source) tile.picture.src = tile.source = source;
   }
 
   key(event) {

@@ -12,6 +12,12 @@ export function bufferIn(set) {
 
 export const numbered = (run, seed) => `${run}::buffer-${seed}`;
 
+/** What to ask for a picture of a level in a buffer: the same after every update, so that it is asked for once. */
+export function pictureOf(set, begun, number, size) {
+  const { run, seed } = bufferIn(set);
+  return { set: numbered(run, seed), number, size, digest: begun };
+}
+
 function changedCells(before, after) {
   const [old, now] = [rowsOf(before), rowsOf(after)];
   if (old.length !== now.length || old[0].length !== now[0].length) return [];
