@@ -1,6 +1,7 @@
 """Runs, jobs and generators."""
 
 import json
+import re
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -100,6 +101,10 @@ def test_the_buffer_of_a_run_is_a_gallery_in_order_of_probability(with_run):
     ).json()
     assert abs(sum(told["values"]) - 1) < 1e-3
     assert told["values"] == sorted(told["values"], reverse=True)
+    # A page that watches is told which update it is of, and need not know what is saved by now.
+    assert re.fullmatch(r"here/old::buffer-0@\d+", told["set"])
+    again = with_run.post("gallery", set=told["set"], sort="probability", descending=True).json()
+    assert again == told
     assert {"score", "generation", "parent", "path"} <= set(told["features"])
     first = with_run.get("level", set="here/old::buffer-0", level=told["order"][0]).json()
     assert "probability" in first["facts"] and from_text(first["text"])

@@ -25,8 +25,8 @@ class Galleries:
 
     def gallery(self, asked: Asked) -> object:
         """Return which levels of a set pass the filters, in order of a feature."""
-        there = self.shelf.open(asked.text("set"))
-        is_buffer = BUFFER in asked.text("set")
+        name = self.shelf.exact(asked.text("set"))
+        there, is_buffer = self.shelf.open(name), BUFFER in name
         columns, structure = there.columns, np.asarray(there.levels.structure)
         keep = passing(columns, asked.table("ranges"), len(there.levels))
         if asked.has("structure"):
@@ -37,12 +37,13 @@ class Galleries:
         values = lookup(keys, sort, what="feature of these levels")
         order = in_order(keep, values, descending=bool(asked.json.get("descending")))
         return {
+            "set": name,
             "total": len(there.levels),
             "digest": there.levels.digest[:16],
             "task": there.task.name,
             "order": order,
             "numbers": there.facts["number"][order].astype(int) if is_buffer else None,
-            "begun": self.shelf.begun(asked.text("set")) if is_buffer else None,
+            "begun": self.shelf.begun(name) if is_buffer else None,
             "values": np.round(columns[sort][order], 6) if sort in columns else None,
             "structures": dict(zip(names.tolist(), counts.tolist(), strict=True)),
             "features": {

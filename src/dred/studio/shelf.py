@@ -116,6 +116,17 @@ class Shelf:
         path = self.places.find(name)
         return self._open.get(stamp(path), lambda: _read(path))
 
+    def exact(self, name: str) -> str:
+        """Return a name that goes on to mean the same: of a buffer, with the update it is of.
+
+        A page that heard of a checkpoint a moment ago may find it gone: it asks for the newest.
+        """
+        run, mark, rest = name.partition(BUFFER)
+        if not mark or "@" in rest:
+            return name
+        newest = checkpoints_in(open_run(self.places.find(run)).checkpoints)[-1:]
+        return f"{name}@{update_of(newest[0])}" if newest else name
+
     def buffer(self, name: str, seed: int, update: int | None = None) -> OpenSet:
         """Return the buffer of a run: as it was last saved, or after an update that was seen.
 

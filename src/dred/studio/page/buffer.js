@@ -67,9 +67,9 @@ export class Buffer {
   }
 
   async refresh() {
-    const set = `${numbered(this.run, this.seed.value)}@${this.saved}`;
-    const { values } = await post("gallery", { set, sort: "probability", descending: true });
-    this.words.textContent = `After ${number(this.saved)} updates: ${levels(values.length)}, of which the most probable has ${number(values[0], true)} of all draws.`;
+    const newest = numbered(this.run, this.seed.value);
+    const { set, values } = await post("gallery", { set: newest, sort: "probability", descending: true });
+    this.words.textContent = `After ${number(Number(set.split("@").pop()))} updates: ${levels(values.length)}, of which the most probable has ${number(values[0], true)} of all draws.`;
     fill(this.charts, byRank(values), histogram(values));
     if (this.opened) await this.opened(set);
     else this.opened = await openSet(this.pane, set, new URLSearchParams({ sort: "probability", descending: "1" }), `Levels of seed ${this.seed.value}`);
