@@ -199,11 +199,12 @@ class MaskedConfig:
     """Also learn from the symmetric copies of each level."""
     connected: bool = True
     """Draw levels in one part, without cells that cannot be reached, if all of the dataset are."""
-    draw_steps: int = 8
+    draw_steps: int = 16
     """Looks at a level while it is drawn where one can walk: more are slower, and nearer to one by
     one."""
-    corrections: int = 16
-    """Looks of which each draws a quarter of that again."""
+    corrections: int = 4
+    """Looks of which each draws a quarter of that again. Many lead away from the dataset: with 16,
+    levels are too open."""
     ahead: int = 4096
     """Levels drawn right after the fit, of which training takes its new ones."""
     ahead_sizes: tuple[int, ...] = ()

@@ -18,11 +18,14 @@ one goal included.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from dred.tasks.gridworld.generators.masked.cells import (
     CLASSES,
     CONTENTS,
+    FLOOR,
+    GOAL,
+    START,
     UNKNOWN,
     Cells,
     classes_of,
@@ -30,8 +33,10 @@ from dred.tasks.gridworld.generators.masked.cells import (
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
 
 NOTHING, ITS_CLASS, ALL = range(3)  # what is known of a cell
+NEVER = -1e9  # log-odds that have a gradient where no cell may be a place
 Known = Int[Array, "batch row column"]
 Labels = Int[Array, " batch"]
+LogP = Float[Array, "batch row column held"]
 
 
 def shown(cells: Cells, known: Known) -> Cells:
@@ -43,11 +48,15 @@ def shown(cells: Cells, known: Known) -> Cells:
 def bound_given(
     model: MaskedModel, cells: Cells, label: Labels, known: Known
 ) -> Float[Array, " batch"]:
+    """Return an estimate of the bound of each level, by what is known of it."""
+    return bound_from(model(shown(cells, known), label), cells, known)
+
+
+def bound_from(log_p: LogP, cells: Cells, known: Known) -> Float[Array, " batch"]:
     """Return the number of steps times the mean log-probability of those that may be next.
 
     In a level of which any cell is not known at all, classes are next; else what cells are.
     """
-    log_p = model(shown(cells, known), label)
     of_class = log_p_of_class(log_p, cells)
     of_cell = jnp.take_along_axis(log_p, cells[..., None], axis=-1)[..., 0]
     least = known.min((1, 2), keepdims=True)
@@ -55,6 +64,30 @@ def bound_given(
     is_next = (known == least).astype(jnp.float32)
     steps = 2 * cells[0].size
     return (log_next * is_next).sum((1, 2)) * steps / is_next.sum((1, 2))
+
+
+def log_p_of_places(log_p: LogP, cells: Cells, known: Known) -> Float[Array, " batch"]:
+    """Return the log-probability of the goal and of the start among the cells that may be them.
+
+    So both are drawn: the goal while classes are not known, the start while what cells are is not.
+    A place that is known counts 0.
+    """
+    least = known.min((1, 2), keepdims=True)
+    is_next = known == least
+    is_early = least == NOTHING
+    goal = log_p_of_place(log_p[..., GOAL], cells == GOAL, is_next & is_early)
+    may_be_start = is_next & ~is_early & (classes_of(cells) == FLOOR)
+    return goal + log_p_of_place(log_p[..., START], cells == START, may_be_start)
+
+
+def log_p_of_place(
+    odds: Float[Array, "batch row column"],
+    place: Bool[Array, "batch row column"],
+    may_be: Bool[Array, "batch row column"],
+) -> Float[Array, " batch"]:
+    """Return the log-probability of a place among those that may be it; 0 if it may not be."""
+    of_all = jax.nn.logsumexp(jnp.where(may_be, odds, NEVER), axis=(1, 2), keepdims=True)
+    return jnp.where(place & may_be, odds - of_all, 0.0).sum((1, 2))
 
 
 def log_p_of_class(

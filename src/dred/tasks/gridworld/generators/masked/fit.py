@@ -1,4 +1,9 @@
-"""Fitting the model to a dataset."""
+"""Fitting the model to a dataset.
+
+Learned from is the bound on the likelihood, in which start and goal weigh more than their share:
+they are two cells of many. Without that, the start lies within ± .15 of its place in the order of
+all floor by distance; with it within ± .09 (.03 in the dataset).
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple, cast
@@ -24,7 +29,13 @@ from dred.tasks.gridworld.generators.fitting import (
     need_one_size,
     new_fitting,
 )
-from dred.tasks.gridworld.generators.masked.bound import bound, bound_given, knowledge
+from dred.tasks.gridworld.generators.masked.bound import (
+    bound_from,
+    bound_given,
+    knowledge,
+    log_p_of_places,
+    shown,
+)
 from dred.tasks.gridworld.generators.masked.cells import cells_of
 from dred.tasks.gridworld.generators.masked.model import MaskedModel
 from dred.tasks.gridworld.generators.masked.structures import structures_of, told
@@ -33,6 +44,7 @@ from dred.tasks.gridworld.levels.dataset import LevelDataset
 from dred.tasks.gridworld.levels.level import Level
 
 JUDGED_BY = 8  # steps of each level held back, the same after every epoch
+PLACES = 16.0  # how much more start and goal count, of which a level has but one
 WARM_UP = 0.03  # share of the fit in which the learning rate rises
 Learner = tuple[optax.OptState, MaskedModel]  # the optimiser's state, and the mean of weights
 
@@ -139,13 +151,18 @@ def one_epoch(
             levels = turned(levels, key=key_turn, allowed=lessons.copies[batch.label])
         cells, label = cells_of(levels), told(batch.label, key=key_told)
 
-        def loss(model: MaskedModel) -> Float[Array, ""]:
-            return -bound(model, cells, label, key=key_bound).mean() / (height * width)
+        known = knowledge(cells.shape, key=key_bound)
 
-        value, gradient = eqx.filter_value_and_grad(loss)(model)
+        def loss(model: MaskedModel) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            log_p = model(shown(cells, known), label)
+            found = bound_from(log_p, cells, known).mean()
+            places = log_p_of_places(log_p, cells, known).mean()
+            return -(found + PLACES * places) / (height * width), found
+
+        (_, found), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(model)
         model, state = moved(optimiser, state, model, gradient)
         mean = averaged(mean, model, number, config.average)
-        return (model, (state, mean)), -value * (height * width)
+        return (model, (state, mean)), found
 
     numbers = fitting.epochs * len(batches) + jnp.arange(len(batches))
     given = batches, jax.random.split(key_steps, len(batches)), numbers

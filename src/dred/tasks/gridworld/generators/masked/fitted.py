@@ -88,11 +88,14 @@ class FittedMasked:
         return Level(*(np.concatenate(parts)[:count] for parts in zip(*pieces, strict=True)))
 
     def labels(self, count: int, structure: str = "", *, key: PRNGKeyArray) -> Int[Array, " level"]:
-        """Labels of a structure, or of structures drawn as often as the dataset has them."""
+        """Labels of a structure, or of all in the shares of the dataset but for rounding."""
         if structure:
             return jnp.full((count,), self.structures.label_of(structure))
-        odds = jnp.asarray(self.structures.log_shares())
-        return jax.random.categorical(key, odds, shape=(count,))
+        until = np.cumsum(np.exp(self.structures.log_shares()))
+        key_shift, key_order = jax.random.split(key)
+        place = (jnp.arange(count, dtype=jnp.float32) + jax.random.uniform(key_shift)) / count
+        label = jnp.searchsorted(jnp.asarray(until[:-1] / until[-1]), place, side="right")
+        return jax.random.permutation(key_order, label)
 
     def fill(
         self,
