@@ -6,8 +6,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from dred.tasks.gridworld.generators.masked.cells import GOAL, OUTSIDE, UNKNOWN, Cells, can_walk_on
 
-FEATURES = 6
-NEAR, USUAL = 4.0, 16.0  # steps: what is near, and about how far cells are
+FEATURES = 5
+NEAR = 4.0  # steps
 Steps = Int[Array, "batch row column"]
 
 
@@ -43,8 +43,10 @@ def spread(steps: Steps, allowed: Bool[Array, "batch row column"]) -> Steps:
 def distance_features(cells: Cells) -> Float[Array, "batch row column features"]:
     """Return what a network is told of the distance to the goal: zeros where it is not known.
 
-    Also which share of the cells is nearer: of those where one can walk, or perhaps can, and of
-    all. Start, moss and lava lie by that order, and to find it one has to count the whole level.
+    Steps count by what is near, by the farthest cell, and by which share of the cells is nearer: of
+    those where one can walk, or perhaps can, and of all. Start, moss and lava lie by that order,
+    and to find it one has to count the whole level. None of it grows with the level: where the
+    number of steps was told, too, levels of 45×45 had a third too much moss.
     """
     steps = steps_to_goal(cells)
     is_known = steps >= 0
@@ -53,7 +55,6 @@ def distance_features(cells: Cells) -> Float[Array, "batch row column features"]
     told = jnp.stack(
         [
             jnp.ones_like(number),
-            number / USUAL,
             jnp.exp(-number / NEAR),
             number / farthest,
             share_nearer(steps, can_walk_on(cells) | (cells == UNKNOWN)),
