@@ -20,7 +20,7 @@ from dred.levels import make
 from dred.presets import METHODS
 from dred.registry import find_task
 from dred.runs import Run, open_run
-from dred.studies.archive import pack, unpack
+from dred.studies.archive import pack, unpack, write_archive
 from dred.studies.jobs import FitGenerator, Job, JobError, RunJob, do, preparations, runs_of
 from dred.studies.local import run_here
 from dred.studies.study import read_study
@@ -356,6 +356,17 @@ def test_an_unpacked_study_is_finished_and_has_the_same_report(whole, folder, tm
         assert tables[name] == tables_then[name], name
     main(["study", "unpack", str(file), str(archive)])
     assert "0 new runs" in capsys.readouterr().out
+
+
+def test_neither_weights_nor_the_model_of_a_run_are_packed(tmp_path):
+    files = ("run.json", "given/train/t.npz", "given/generator/best.npz", "checkpoints/last.npz")
+    for name in files:
+        path = tmp_path / "runs" / "a" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    write_archive(tmp_path, [tmp_path / "runs" / "a"], tmp_path / "a.tar.xz")
+    with tarfile.open(tmp_path / "a.tar.xz") as archive:
+        assert sorted(archive.getnames()) == ["runs/a/given/train/t.npz", "runs/a/run.json"]
 
 
 def test_an_unpacking_that_was_interrupted_is_done_again(whole, folder, tmp_path, monkeypatch):

@@ -1,9 +1,9 @@
 """What a study's report is made from, as one file to publish: its finished runs without weights.
 
 A run is here its `run.json`, its metrics and what it was evaluated on, with the levels given to
-it; some thirty kilobytes of an archive. Unpacked into the folder of the same study, elsewhere or
-later, such runs count as finished: the report can be made again, all but the pictures of buffers
-and of agents at play, and what is missing be trained.
+it, but not the model; some fifty kilobytes of an archive. Unpacked into the folder of the same
+study, elsewhere or later, such runs count as finished: the report can be made again, all but the
+pictures of buffers and of agents at play, and what is missing be trained.
 """
 
 import lzma
@@ -16,6 +16,7 @@ from dred.files import check_writable, replacing
 from dred.studies.jobs import RunJob
 
 KEPT = ("run.json", "metrics.jsonl", "evaluation", "given")
+LEFT_OUT = "given/generator"  # megabytes, which a run that is finished no longer needs
 MOST_BYTES = 2 << 30  # of everything in an archive
 
 
@@ -44,10 +45,11 @@ def write_archive(folder: Path, runs: Sequence[Path], out: Path) -> None:
 
 def kept_of(run: Path) -> Iterable[Path]:
     """Yield the files of a run that are kept."""
+    model = run / LEFT_OUT
     for name in KEPT:
         place = run / name
         found = place.rglob("*") if place.is_dir() else [place]
-        yield from (file for file in found if file.is_file())
+        yield from (file for file in found if file.is_file() and model not in file.parents)
 
 
 def without_origin(member: tarfile.TarInfo) -> tarfile.TarInfo:
