@@ -65,21 +65,13 @@ def draw_ahead(fitted: FittedMasked, path: Path, key: jax.Array) -> None:
     if not count:
         return
     shapes = fitted.config.ahead_shapes or [fitted.dataset.shape]
+    each = [len(some) for some in np.array_split(np.arange(count), len(shapes))]
+    parts: list[Level] = []
     with progress.bar("drawing levels ahead", count, unit="levels") as advance:
-        parts = [
-            padded(
-                fitted.sample(
-                    len(some),
-                    key=jax.random.fold_in(key, DRAWN + number),
-                    shape=shape,
-                    tell=advance,
-                ),
-                largest(shapes),
-            )
-            for number, (shape, some) in enumerate(
-                zip(shapes, np.array_split(np.arange(count), len(shapes)), strict=True)
-            )
-        ]
+        for number, (shape, few) in enumerate(zip(shapes, each, strict=True)):
+            own = jax.random.fold_in(key, DRAWN + number)
+            made = fitted.sample(few, key=own, shape=shape, tell=advance)
+            parts.append(padded(made, largest(shapes)))
     levels = Level(*(np.concatenate(several) for several in zip(*parts, strict=True)))
     names = np.full(count, f"{KIND}-{MODES[0]}")
     LevelDataset(*levels, structure=names, meta={"fitted_to": fitted.dataset.digest}).save(path)
