@@ -171,6 +171,23 @@ def test_generators_are_fitted_only_if_a_method_needs_one(folder):
     assert run.commands()[0][-2:] == ["--generator", str(study.path / "vae")]
 
 
+def test_generators_are_fitted_for_each_seed_if_a_study_asks_for_it(folder):
+    text = TINY.replace('"plr"', '"vae-dred"') + "seeds = [3, 5]\nfit_each_seed = true\n"
+    study = read_study(study_of(folder, "fits", text))
+    fits = [job for job in preparations(study) if isinstance(job, FitGenerator)]
+    assert [(job.name, options(job)["--seed"]) for job in fits] == [
+        ("vae-seed-3", "3"),
+        ("vae-seed-5", "5"),
+    ]
+    given = {(job.method, job.seed): options(job).get("--generator") for job in runs_of(study)}
+    assert given == {
+        ("uniform", 3): None,
+        ("vae-dred", 3): str(fits[0].out),
+        ("uniform", 5): None,
+        ("vae-dred", 5): str(fits[1].out),
+    }
+
+
 def test_each_kind_of_model_that_the_methods_of_a_study_need_is_fitted_once(folder, monkeypatch):
     task = find_task("gridworld")
     two = replace(task, generators={**task.generators, "other": task.generators["vae"]})

@@ -81,6 +81,9 @@ class StudyConfig:
     """Episodes in each level of an evaluation."""
     generator_preset: str = "default"
     """Settings of `dred fit`, for methods that need a generator."""
+    fit_each_seed: bool = False
+    """Fit generators anew for each seed, with that seed, so that the spread of what methods with
+    one come to is also that of fits. Otherwise each is fitted once, for the runs of all seeds."""
     grid: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """Settings to vary, each with a list of values: "method.eta.end" = [0.5, 1.0]. Each method is
     trained with each combination."""

@@ -105,9 +105,11 @@ class MakeLevels(Job):
 
 @dataclass(frozen=True)
 class FitGenerator(Job):
-    """Fit a generator to the training levels; its name is that of the kind of model."""
+    """Fit a generator to the training levels."""
 
     study: Study
+    model: str
+    seed: int
 
     @property
     def out(self) -> Path:
@@ -124,10 +126,10 @@ class FitGenerator(Job):
     def commands(self) -> list[list[str]]:
         """Fit, or go on."""
         study = self.study
-        known = study.task.generators[self.name].fit_presets
+        known = study.task.generators[self.model].fit_presets
         asked = study.config.generator_preset
         fit = ["fit", "--levels", study.levels("train"), "--out", str(self.out)]
-        fit += ["--model", self.name, "--task", study.tasks[0]]
+        fit += ["--model", self.model, "--task", study.tasks[0], "--seed", str(self.seed)]
         return [[*fit, "--preset", asked] if asked in known else fit]
 
 
@@ -213,7 +215,7 @@ class TrainAndEvaluate(RunJob):
             train += ["--seed", str(self.seed), "--devices", str(study.config.devices)]
             if study.config.updates:
                 train += ["--updates", str(study.config.updates)]
-            generator = study.generator(self.method)
+            generator = study.generator(self.method, self.seed)
             if generator is not None:
                 train += ["--generator", str(generator)]
             if study.plugins:
@@ -277,7 +279,17 @@ def preparations(study: Study) -> list[Job]:
         for name, count in (("train", study.config.num_levels), ("test", 0))
         if is_made(study, name)
     ]
-    return [*jobs, *(FitGenerator(study, name) for name in study.fitted)]
+    return [*jobs, *fits_of(study)]
+
+
+def fits_of(study: Study) -> list[FitGenerator]:
+    """The generators to fit, in the order in which runs need them."""
+    seeds = study.config.seeds if study.config.fit_each_seed else (0,)
+    return [
+        FitGenerator(study, study.fit_name(model, seed), model, seed)
+        for seed in seeds
+        for model in study.fitted
+    ]
 
 
 def is_made(study: Study, name: str) -> bool:

@@ -2,7 +2,7 @@
 
     STUDY/levels/train.npz, test.npz     the levels
     STUDY/vae/                           a fitted generator, by the name of its kind, for each that
-                                         a method needs
+                                         a method needs; vae-seed-K/ if fitted for each seed
     STUDY/methods/NAME.toml              the methods that the file has as tables
     STUDY/runs/METHOD-seed-K/            a run for each method and seed, evaluated; if settings are
                                          varied, METHOD-SETTING=VALUE-seed-K; with several tasks or
@@ -111,10 +111,14 @@ class Study:
         """The files that register what it names."""
         return [str((self.folder / file).resolve()) for file in self.config.plugins]
 
-    def generator(self, method: str) -> Path | None:
-        """Return where the fitted generator of a method is, if it needs one."""
+    def generator(self, method: str, seed: int) -> Path | None:
+        """Return where the fitted generator of a run is, if its method needs one."""
         name = fitted_generator(self.methods[method], self.task)
-        return self.path / name if name else None
+        return self.path / self.fit_name(name, seed) if name else None
+
+    def fit_name(self, model: str, seed: int) -> str:
+        """Return what the fit of a kind of model is called that the runs of a seed have."""
+        return f"{model}-seed-{seed}" if self.config.fit_each_seed else model
 
     @property
     def report(self) -> Path:
