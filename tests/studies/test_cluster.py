@@ -12,9 +12,10 @@ import pytest
 
 from dred.cli import main
 from dred.errors import ConfigError
+from dred.levels import load
 from dred.studies import jobs
 from dred.studies.cluster import run_on_ray, search_on_ray
-from dred.studies.jobs import runs_of
+from dred.studies.jobs import MakeLevels, runs_of
 from dred.studies.search import stopped_by
 from dred.studies.study import read_study
 from tests.patience import PATIENCE, wait_until
@@ -68,6 +69,26 @@ def test_a_lost_node_costs_nothing_but_time(cluster, folder, whole):
     assert sorted(told)[-1][1] == "is finished"
     main(["study", "report", str(file)])
     assert numbers_in(study) == numbers_in(whole)
+
+
+@pytest.mark.long
+def test_a_node_that_joins_takes_the_jobs_that_wait(head, folder):
+    ray.init(address=head.address, log_to_driver=False)
+    study, told = read_study(study_of(folder, "joined", TINY)), []
+    waiting = [
+        MakeLevels(study, f"levels-{name}", "cave-escape-train", study.path / f"{name}.npz", count)
+        for name, count in (("few", 2), ("more", 3))
+    ]
+
+    def tell(job, what):
+        told.append((job.name, what.split(" with")[0]))
+        if len(told) == len(waiting):  # all have been told that there is no room
+            head.add_node(num_cpus=1)
+
+    assert not run_on_ray(waiting, tell, cpus=1.0, gpus=0.0)
+    assert told[:2] == [(job.name, "waits for a node") for job in waiting]
+    assert sorted(told[2:]) == [(job.name, "is finished") for job in waiting]
+    assert [len(load(job.target)) for job in waiting] == [2, 3]
 
 
 # What a job does here, after what every job does first: it waits, and saves when it is interrupted.
