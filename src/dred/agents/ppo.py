@@ -8,7 +8,7 @@ be given as that of many agents for one step.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Generic
 
 import equinox as eqx
@@ -46,6 +46,7 @@ class Losses(eqx.Module):
     gradient_norm: Float[Array, ""]  # before clipping
 
 
+@cache  # as programs are compiled for one optimiser, and another of the same settings is another
 def make_optimiser(config: PPOConfig, num_updates: int) -> optax.GradientTransformation:
     """Adam with the gradient's norm clipped; its learning rate falls linearly if asked to."""
     steps = num_updates * config.epochs * config.num_minibatches

@@ -14,7 +14,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from dred.agents.ppo import estimate_advantages, learn
 from dred.agents.protocol import Agent
@@ -144,15 +143,15 @@ class Bench:
         states = jax.tree.map(lambda leaf: leaf[None], filled(state, self.dataset))
         keys = self.key[None]
         world = setup.environment.prepare(self.levels.levels)
-        weights = np.asarray(weigh(states, setup))
+        chances = weigh(states, setup)
         count = setup.config.evaluate_levels
         calls: dict[str, Callable[[], Any]] = {
-            "train or test": lambda: returns_in(states, keys, world, setup),
-            "drawn": lambda: returns_drawn(states, keys, setup, count),
+            "train or test": lambda: returns_in(setup, states, keys, world),
+            "drawn": lambda: returns_drawn(setup, states, keys, count),
             "levels": lambda: describe_buffers(
-                states, weights, setup, self.dataset, in_detail=True
+                states, chances, setup, self.dataset, in_detail=True
             ),
-            "probe": lambda: information_about(states, keys, world, setup),
+            "probe": lambda: information_about(setup, states, keys, world),
         }
         return medians(calls, repeats)
 

@@ -1,13 +1,16 @@
 """`dred bench`: measure speed on this machine."""
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 import tyro
 
+from dred import progress
 from dred.errors import ConfigError, DredError, lookup
 from dred.extras import how_to_install
 
@@ -56,7 +59,10 @@ class Bench:
             "procgen": self._procgen,
             "start": self._start,
         }
-        result, show = lookup(benches, self.name, what="benchmark")()
+        bench = lookup(benches, self.name, what="benchmark")
+        to_stderr = partial(print, file=sys.stderr, flush=True)
+        with progress.in_lines(to_stderr) if self.json else nullcontext():
+            result, show = bench()
         if self.json:
             print(json.dumps(result))
         else:

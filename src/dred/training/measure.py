@@ -1,12 +1,14 @@
 """How the agents of a run do now: in levels seen and unseen, and in those that they replay.
 
-Everything is compiled once for a run, for all seeds together; in a simulator on the host, agents
-are compiled, and there is one seed.
+Each measurement is one program for a run, for all seeds together; in a simulator on the host,
+agents are compiled, and there is one seed.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,17 +18,36 @@ from dred.agents.probe import Information
 from dred.devices import placed
 from dred.evaluation.evaluate import Episodes, evaluate_compiled
 from dred.evaluation.gaps import level_information_compiled
+from dred.host import HostEnvironment
 from dred.replay.distribution import average_probabilities, drawn_from
 from dred.training.state import Setup, TrainState, for_each_seed, new_states
 
 UNTRAINED = "untrained/"  # before the names of metrics
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+
+def in_one_program(
+    measure: Callable[Concatenate[Setup, P], R],
+) -> Callable[Concatenate[Setup, P], R]:
+    """Compile a measurement as a whole, but for simulators on the host, which cannot be."""
+    compiled = eqx.filter_jit(measure)
+
+    @wraps(measure)
+    def measure_now(setup: Setup, *args: P.args, **kwargs: P.kwargs) -> R:
+        is_on_host = isinstance(setup.environment, HostEnvironment)
+        return (measure if is_on_host else compiled)(setup, *args, **kwargs)
+
+    return measure_now
+
+
+@in_one_program
 def returns_in(
+    setup: Setup,
     states: TrainState,
     keys: Key[Array, " seed"],
     world: Any,  # noqa: ANN401  (any environment's)
-    setup: Setup,
     *,
     episodes: int = 0,
 ) -> Float[Array, "seed 2"]:
@@ -45,8 +66,9 @@ def returns_in(
     return for_each_seed(one_seed, states, keys)
 
 
+@in_one_program
 def returns_drawn(
-    states: TrainState, keys: Key[Array, " seed"], setup: Setup, count: int
+    setup: Setup, states: TrainState, keys: Key[Array, " seed"], count: int
 ) -> Float[Array, "seed 2"]:
     """The same in so many levels drawn from P_Λ, averaged over the last updates."""
 
@@ -61,11 +83,12 @@ def returns_drawn(
     return for_each_seed(one_seed, states, keys)
 
 
+@in_one_program
 def information_about(
+    setup: Setup,
     states: TrainState,
     keys: Key[Array, " seed"],
     world: Any,  # noqa: ANN401  (any environment's)
-    setup: Setup,
 ) -> Information:
     """For each seed's agent, what its representation tells about which of these levels it is in."""
     levels = jnp.arange(setup.environment.num_levels(world))
@@ -94,10 +117,10 @@ def of_untrained(
     states = placed(new_states(setup, dataset, seeds), setup.mesh)
     episodes = setup.config.final_episodes
     returned = {
-        name: np.asarray(returns_in(states, for_evaluation, world, setup, episodes=episodes))[:, 1]
+        name: np.asarray(returns_in(setup, states, for_evaluation, world, episodes=episodes))[:, 1]
         for name, world in suites.items()
     }
-    found = information_about(states, for_probe, suites["train"], setup)
+    found = information_about(setup, states, for_probe, suites["train"])
     columns = {f"return/{name}": values for name, values in returned.items()}
     if "test" in returned:
         columns["gen_gap"] = returned["train"] - returned["test"]

@@ -155,6 +155,7 @@ def check_method(config: TrainConfig, task: Task) -> None:
         )
 
 
+@eqx.filter_jit
 def new_learner(setup: Setup, *, key: PRNGKeyArray) -> Learner[Agent]:
     """Return an agent that has learned nothing."""
     agent = setup.task.new_agent(setup.config.agent, key)

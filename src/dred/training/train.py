@@ -216,13 +216,13 @@ class Trainer:
             self._probe(rows)
         if is_last and config.measure_untrained:
             self._measure_untrained(rows)
-        weights = np.asarray(weigh(self.states, self.setup))
+        chances = weigh(self.states, self.setup)
         described = describe_buffers(
-            self.states, weights, self.setup, self.context.dataset, in_detail=is_due
+            self.states, chances, self.setup, self.context.dataset, in_detail=is_due
         )
         rows = [row | more for row, more in zip(rows, described, strict=True)]
         if is_due:
-            self._keep_levels(weights)
+            self._keep_levels(np.asarray(chances.now))
         if is_due and config.drift_limit:
             self._guard(rows)
         self._warn_of_unusable_scores(rows)
@@ -282,11 +282,11 @@ class Trainer:
         is_last = self.num_updates == self.config.num_updates
         episodes = self.config.final_episodes if is_last else 0
         found = {
-            name: returns_in(self.states, keys, world, self.setup, episodes=episodes)
+            name: returns_in(self.setup, self.states, keys, world, episodes=episodes)
             for name, world in self.suites.items()
         }
         count = episodes or self.setup.environment.num_levels(self.suites["train"])
-        found["drawn"] = returns_drawn(self.states, keys, self.setup, count)
+        found["drawn"] = returns_drawn(self.setup, self.states, keys, count)
         for name, means in found.items():
             for row, (rate, returned) in zip(rows, np.asarray(means), strict=True):
                 row[f"solved_rate/{name}"] = float(rate)
@@ -299,7 +299,7 @@ class Trainer:
     def _probe(self, rows: list[dict[str, Any]]) -> None:
         """Add what the agents' representations tell about the training levels."""
         world = self.suites["train"]
-        found = information_about(self.states, self._keys_for(PROBE), world, self.setup)
+        found = information_about(self.setup, self.states, self._keys_for(PROBE), world)
         task = self.setup.task
         bound = gap_bound(found.nats, task.environment.num_levels(world), task.max_return)
         for index, row in enumerate(rows):

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -18,19 +18,32 @@ from dred.training.state import Setup, TrainState
 QUANTILES = (0.1, 0.5, 0.9)
 
 
-@jax.jit
-def weigh(states: TrainState, setup: Setup) -> Float[Array, "seed slot"]:
-    """P_Λ of every seed."""
+class Chances(eqx.Module):
+    """P_Λ of every seed, now and as a mean over the last updates."""
 
-    def one(state: TrainState) -> Float[Array, " slot"]:
-        return probabilities(state.buffer, setup.config.method, eta_of(state, setup))
+    now: Float[Array, "seed slot"]
+    average: Float[Array, "seed slot"]
+    effective: Float[Array, " seed"]  # number of levels, now
+    effective_averaged: Float[Array, " seed"]
+    eta: Float[Array, " seed"]
+
+
+@jax.jit
+def weigh(states: TrainState, setup: Setup) -> Chances:
+    """Return P_Λ of every seed, and what can be said of it without a look at the levels."""
+
+    def one(state: TrainState) -> Chances:
+        eta = eta_of(state, setup)
+        now = probabilities(state.buffer, setup.config.method, eta)
+        average = average_probabilities(state.buffer)
+        return Chances(now, average, effective_number(now), effective_number(average), eta)
 
     return jax.lax.map(one, states)
 
 
 def describe_buffers(
     states: TrainState,
-    weights: Float[np.ndarray, "seed slot"],
+    chances: Chances,
     setup: Setup,
     dataset: Levels,
     *,
@@ -40,16 +53,15 @@ def describe_buffers(
 
     The former is about P_Λ as it is now, the latter about its mean over the last updates.
     """
-    etas = np.asarray(jax.vmap(lambda state: eta_of(state, setup))(states))
     rows: list[dict[str, Any]] = []
-    for index, weight in enumerate(weights):
+    for index in range(chances.now.shape[0]):
+        of_seed = jax.tree.map(lambda part, index=index: np.asarray(part)[index], chances)
         buffer = buffer_of(states, index)
-        row = at_a_glance(buffer, weight)
-        row["eta"] = float(etas[index])
+        row = at_a_glance(buffer, of_seed.now)
+        row |= {"eta": float(of_seed.eta), "effective_levels": float(of_seed.effective)}
         if in_detail:
-            average = np.asarray(average_probabilities(buffer))
-            row["effective_levels_averaged"] = float(effective_number(jnp.asarray(average)))
-            row |= look_closely(buffer.levels.level, average, dataset, setup.task)
+            row["effective_levels_averaged"] = float(of_seed.effective_averaged)
+            row |= look_closely(buffer.levels.level, of_seed.average, dataset, setup.task)
         rows.append(row)
     return rows
 
@@ -68,7 +80,6 @@ def at_a_glance(buffer: Buffer, weight: Float[np.ndarray, " slot"]) -> dict[str,
     return {
         "buffer_levels": int(np.asarray(buffer.is_used).sum()),
         "dataset_mass": float(weight[np.asarray(buffer.from_dataset)].sum()),
-        "effective_levels": float(effective_number(jnp.asarray(weight))),
         "generation": float(weight @ np.asarray(buffer.generation)),
         **{
             f"score/q{round(100 * share)}": float(value)

@@ -14,7 +14,7 @@ import pytest
 from gymnasium import spaces
 
 import dred
-from dred import checkpoint
+from dred import checkpoint, progress
 from dred.cli import main
 from dred.config import AgentConfig
 from dred.errors import CheckpointError, ConfigError, DatasetError, DredError
@@ -345,8 +345,13 @@ def test_the_benchmark_tells_of_jax_gymnasium_and_the_adapter(monkeypatch, capsy
     small = {"BATCHES": (2,), "STEPS": 8, "HOST_ENVS": 2, "HOST_STEPS": 3, "PROCESSES": (0,)}
     for name, value in small.items():
         monkeypatch.setattr(control, name, value)
+    monkeypatch.setattr(
+        progress, "QUIET", 0.0
+    )  # as on a slow machine, where lines tell how it goes
     main(["bench", "control", "--json", "--repeats", "1"])
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    said = capsys.readouterr()
+    assert "measuring: 1 of 1 rounds" in said.err
+    rows = json.loads(said.out)["rows"]  # nothing else is there
     assert len(rows) == 6 and all(row["steps_per_second"] > 0 for row in rows)
     assert [row["what"].split()[0] for row in rows] == ["dred", "gymnasium"] * 2 + [
         "gymnasium",

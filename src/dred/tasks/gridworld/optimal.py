@@ -7,6 +7,7 @@ where walls, lava and what lies outside the level cannot be entered, found by re
 until nothing changes.
 """
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -56,6 +57,7 @@ def steps_to_goal(level: Level) -> Int[Array, "heading height width"]:
     return jax.lax.while_loop(lambda now: now[1], sweep, (first, jnp.array(True)))[0]
 
 
+@eqx.filter_jit
 def optimal_returns(
     levels: Level, time_limit: int | Int[Array, " level"]
 ) -> Float[Array, " level"]:
