@@ -19,13 +19,13 @@ QUANTILES = (0.1, 0.5, 0.9)
 
 
 class Chances(eqx.Module):
-    """P_Λ of every seed, now and as a mean over the last updates."""
+    """P_Λ now and as a mean over the last updates, of one seed or of every one."""
 
-    now: Float[Array, "seed slot"]
-    average: Float[Array, "seed slot"]
-    effective: Float[Array, " seed"]  # number of levels, now
-    effective_averaged: Float[Array, " seed"]
-    eta: Float[Array, " seed"]
+    now: Float[Array, "*seed slot"]
+    average: Float[Array, "*seed slot"]
+    effective: Float[Array, "*seed"]  # number of levels, now
+    effective_averaged: Float[Array, "*seed"]
+    eta: Float[Array, "*seed"]
 
 
 @jax.jit
