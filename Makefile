@@ -51,7 +51,9 @@ test-long: setup
 	$(BIN)/python -m pytest -m long
 
 coverage: setup
-	$(BIN)/python -m coverage run -m pytest -n 0 -m "not long"
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -m "not long"
+	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report --include='$(CORE)'
 
 lint: setup

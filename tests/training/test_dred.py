@@ -170,7 +170,9 @@ def given_for(method):
     return RunContext(DATASET, models_for(METHODS[method], GRIDWORLD, FILE, None))
 
 
-@pytest.mark.parametrize("method", ["vae-dred", "el-dred", "resample-dred"])
+@pytest.mark.parametrize(
+    "method", ["vae-dred", "el-dred", pytest.param("resample-dred", marks=pytest.mark.long)]
+)
 def test_no_level_is_generated_before_every_dataset_level_has_a_score(method):
     setup, state = begin(method, capacity=30)
     given = given_for(method)

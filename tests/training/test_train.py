@@ -51,6 +51,8 @@ ONE_FOR_ALL = [  # the other methods take their turn in the long tests
     pytest.param(name, marks=() if name == "vae-dred" else pytest.mark.long)
     for name in GRIDWORLD_METHODS
 ]
+# Programs that call back to Python cannot be kept, and are compiled anew in each test.
+CALLS_BACK = pytest.param("resample-dred", marks=pytest.mark.long)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +196,7 @@ def test_an_interruption_finishes_the_chunk_saves_and_says_how_to_continue(files
     assert run.metrics()[-1]["update"] == int(newest.stem.split("-")[1])
 
 
-@pytest.mark.parametrize("method", ["uniform", "accel", "vae-dred", "resample-dred"])
+@pytest.mark.parametrize("method", ["uniform", "accel", "vae-dred", CALLS_BACK])
 def test_a_seed_learns_the_same_alone_and_among_others(method, files, tmp_path):
     config = replace(
         train_config(method, "smoke", GRIDWORLD.budgets),
