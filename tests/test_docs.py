@@ -90,6 +90,13 @@ def test_the_pictures_of_the_documents_are_what_their_script_draws():
         assert numbers_in(kept).keys() == numbers_in(svg).keys(), path.name
 
 
+def test_the_tables_of_results_are_those_of_the_numbers():
+    tables = script("results_tables")
+    assert tables.page_with_tables() == tables.PAGE.read_text(encoding="utf-8"), (
+        "docs/results.md is out of date: python docs/results_tables.py --write"
+    )
+
+
 def numbers_in(svg):
     """The texts of a drawing, which Matplotlib writes beside their letters."""
     return dict.fromkeys(re.findall(r"<!-- (.*?) -->", svg))
