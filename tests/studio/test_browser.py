@@ -203,9 +203,11 @@ def test_drawings_are_opened_from_pictures_and_text_and_copied_as_text(tab, stud
     (tmp_path / "two.txt").write_text(f"{first}\n\n{second}\n")
     tab.give_file(".files input[type=file]", tmp_path / "two.txt")
     tab.click("dialog .made-one:nth-child(2)")
+    tab.until("!document.querySelector('dialog')")  # else it may still lie over the buttons
     assert "\n".join(drawn(tab)) == second
     tab.value("navigator.clipboard.writeText = text => { window.copied = text; }")
     tab.click(".files .row button:nth-child(2)")
+    tab.until("window.copied !== undefined")
     assert tab.value("window.copied") == second
     tab.click(".files .row button:nth-child(3)")
     choose(tab, "dialog textarea", "S.&\n..G")
