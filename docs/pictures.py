@@ -25,7 +25,7 @@ from dred.reports.paper import printed
 from dred.tasks.gridworld.ways import counted_information
 
 DOCS = Path(__file__).parent
-PAIR = DOCS / "tables" / "laptop-pair.csv"
+RUNS = DOCS / "tables" / "laptop.csv"
 SUITES = {
     "train": "training levels\n(512)",
     "test": "held out\n(2048)",
@@ -52,9 +52,9 @@ class Bar(NamedTuple):
 
 def bar_of(method: str, suite: str) -> Bar:
     """Return what is drawn for a method and a suite."""
-    with PAIR.open(encoding="utf-8", newline="") as file:
+    with RUNS.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["method"] == method]
-    solved = [float(row[f"solved_rate/{suite}"]) for row in rows]
+    solved = [float(row[f"solved/{suite}"]) for row in rows]
     runs = np.array(solved)
     interval = stratified_bootstrap(mean, runs[:, None], confidences=[0.95])[0.95]
     paper = printed("solved_rate", suite, method)
