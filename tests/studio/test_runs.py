@@ -12,7 +12,7 @@ import pytest
 
 from dred import checkpoint, settings_text
 from dred.levels import from_text, is_solvable
-from dred.studio import jobs, latent, watch
+from dred.studio import jobs, latent, shelf, watch
 from dred.tasks.gridworld.config import VAEConfig
 from dred.tasks.gridworld.generators.vae.model import LevelVAE
 from dred.tasks.gridworld.levels.dataset import from_levels
@@ -138,6 +138,24 @@ def earlier_checkpoint(run, update, numbers):
     changed[0, list(numbers)] = list(numbers.values())
     path = checkpoint.path_of(run / "checkpoints", update)
     checkpoint.write(path, (), beside={**arrays, name: changed})
+
+
+def test_a_checkpoint_that_goes_before_it_is_read_gives_way_to_the_newest(with_run, monkeypatch):
+    """A gallery was refused once: training had dropped the checkpoint that was the newest."""
+    checkpoints = with_run.folder / "old" / "checkpoints"
+    read, asked = shelf._read_buffer, []
+
+    def too_late(run, seed, update):
+        asked.append(update)
+        if update == 3:
+            checkpoint.path_of(checkpoints, 3).rename(checkpoint.path_of(checkpoints, 4))
+        return read(run, seed, update)
+
+    monkeypatch.setattr(shelf, "_read_buffer", too_late)
+    told = with_run.post("gallery", set="here/old::buffer-0").json()
+    assert asked == [3, 4] and told["set"] == "here/old::buffer-0@4"
+    checkpoint.path_of(checkpoints, 4).unlink()  # and where there is none, that is said
+    assert with_run.post("gallery", set="here/old::buffer-0").status_code == 400
 
 
 def test_levels_that_entered_and_left_a_buffer_are_shown_with_where_they_came_from(with_run):

@@ -25,8 +25,8 @@ class Galleries:
 
     def gallery(self, asked: Asked) -> object:
         """Return which levels of a set pass the filters, in order of a feature."""
-        name = self.shelf.exact(asked.text("set"))
-        there, is_buffer = self.shelf.open(name), BUFFER in name
+        name, there = self.shelf.exact(asked.text("set"))
+        is_buffer = BUFFER in name
         columns, structure = there.columns, np.asarray(there.levels.structure)
         keep = passing(columns, asked.table("ranges"), len(there.levels))
         if asked.has("structure"):

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dred.checkpoint import checkpoints_in, update_of
-from dred.errors import ConfigError, DatasetError
+from dred.errors import ConfigError, DatasetError, DredError
 from dred.registry import find_task
 from dred.runs import Run, open_run
 from dred.storage import meta_of
@@ -116,16 +116,16 @@ class Shelf:
         path = self.places.find(name)
         return self._open.get(stamp(path), lambda: _read(path))
 
-    def exact(self, name: str) -> str:
-        """Return a name that goes on to mean the same: of a buffer, with the update it is of.
+    def exact(self, name: str) -> tuple[str, OpenSet]:
+        """Return a set, and a name that goes on to mean it: of a buffer, with its update.
 
         A page that heard of a checkpoint a moment ago may find it gone: it asks for the newest.
         """
         run, mark, rest = name.partition(BUFFER)
         if not mark or "@" in rest:
-            return name
-        newest = checkpoints_in(open_run(self.places.find(run)).checkpoints)[-1:]
-        return f"{name}@{update_of(newest[0])}" if newest else name
+            return name, self.open(name)
+        update, there = self._newest(open_run(self.places.find(run)), whole(rest.lstrip("-")))
+        return (name if update is None else f"{name}@{update}"), there
 
     def buffer(self, name: str, seed: int, update: int | None = None) -> OpenSet:
         """Return the buffer of a run: as it was last saved, or after an update that was seen.
@@ -133,9 +133,22 @@ class Shelf:
         A run keeps few checkpoints; what was once read from them stays here for longer.
         """
         run = open_run(self.places.find(name))
-        newest = checkpoints_in(run.checkpoints)[-1:]
-        if update is None and newest:
-            update = update_of(newest[0])
+        return self._newest(run, seed)[1] if update is None else self._after(run, seed, update)
+
+    def _newest(self, run: Run, seed: int) -> tuple[int | None, OpenSet]:
+        """Return the buffer as it was last saved, and after which update that was.
+
+        Training may drop a checkpoint before it is read here: then there is a newer one.
+        """
+        while True:
+            update = newest_update(run)
+            try:
+                return update, self._after(run, seed, update)
+            except (DredError, OSError):
+                if newest_update(run) == update:
+                    raise
+
+    def _after(self, run: Run, seed: int, update: int | None) -> OpenSet:
         key = (str(run.path), run.record.started, seed, update)
         return self._buffers.get(key, lambda: _read_buffer(run, seed, update))
 
@@ -161,6 +174,12 @@ class Shelf:
         first = (str(run.path), run.record.started, seed)
         keys = cast("list[tuple[Any, ...]]", self._buffers.keys())
         return sorted(known | {key[3] for key in keys if key[:3] == first})
+
+
+def newest_update(run: Run) -> int | None:
+    """Return after how many updates a run was last saved; None if it never was."""
+    newest = checkpoints_in(run.checkpoints)[-1:]
+    return update_of(newest[0]) if newest else None
 
 
 def whole(said: str) -> int:
