@@ -66,4 +66,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv demo site .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo site .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*

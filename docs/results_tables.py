@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
+from dred.files import replacing, write_text
 from dred.reports.claims import CLAIMS
 from dred.reports.paper import printed
 from dred.reports.scores import read_evaluation
+from dred.reports.verdicts import OPEN
 from dred.runs import open_run
 
 DOCS = Path(__file__).parent
@@ -30,7 +32,6 @@ FROM_REPORT = {"solved-rate": "", "mean-return": "", "gaps": "", "claims": ""} |
 }
 LIVE = ("shift_gap", "jsd_distance", "effective_levels_averaged", "mutual_information")
 BASELINE = "uniform"
-UNDECIDED = "undecided"
 
 Row = dict[str, str]
 
@@ -74,7 +75,7 @@ def read(file: Path) -> list[Row]:
 
 def write(file: Path, rows: Sequence[Row]) -> None:
     """Write a table."""
-    with file.open("w", encoding="utf-8", newline="") as stream:
+    with replacing(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         table = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
@@ -111,12 +112,8 @@ def short(number: str) -> str:
 
 def with_interval(row: Row, value: str) -> str:
     """A number with its 99 % interval, where there is one."""
-    has_one = row["low_99"] and row["high_99"]
-    return (
-        f"{short(value)} ({short(row['low_99'])}–{short(row['high_99'])})"
-        if has_one
-        else short(value)
-    )
+    ends = [short(row[end]) for end in ("low_99", "high_99") if row[end]]
+    return f"{short(value)} ({'–'.join(ends)})" if ends else short(value)
 
 
 def in_markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -212,16 +209,14 @@ def claims_table() -> str:
     before = ""
     for row in read(TABLES / "claims.csv"):
         name = row["claim"]
-        verdict = row["verdict"] if row["verdict"] == UNDECIDED else f"**{row['verdict']}**"
+        verdict = row["verdict"] if row["verdict"] == OPEN else f"**{row['verdict']}**"
         if name not in words:  # correlations, which have no two methods
             continue
         sides = f"`{row['more']}` over " + (f"`{row['less']}`" if row["less"] else "zero")
         where = SUITES.get(row["suite"], "") or row["metric"].replace("_", " ")
         ours = f"{float(row['mean_more']):.2f}, {float(row['mean_less'] or 0):.2f}"
-        lines.append(
-            [words[name] if name != before else "", where, sides, ours, interval_of(row),
-             paper_of(row), verdict]
-        )  # fmt: skip
+        said = words[name] if name != before else ""
+        lines.append([said, where, sides, ours, interval_of(row), paper_of(row), verdict])
         before = name
     header = ["claim", "measured", "of", "ours", "95 % of the difference", "the paper", ""]
     return in_markdown(header, lines)
@@ -266,7 +261,7 @@ def main() -> None:
     if words[:1] == ["--collect"]:
         collect(Path(words[1]), [Path(word) for word in words[2:]])
     elif words == ["--write"]:
-        PAGE.write_text(page_with_tables(), encoding="utf-8")
+        write_text(PAGE, page_with_tables())
     else:
         for name, table in SECTIONS.items():
             print(f"{name}\n\n{table()}")

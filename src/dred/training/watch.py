@@ -53,15 +53,15 @@ def describe_buffers(
 
     The former is about P_Λ as it is now, the latter about its mean over the last updates.
     """
+    known = jax.device_get(chances)
     rows: list[dict[str, Any]] = []
-    for index in range(chances.now.shape[0]):
-        of_seed = jax.tree.map(lambda part, index=index: np.asarray(part)[index], chances)
+    for index, weight in enumerate(known.now):
         buffer = buffer_of(states, index)
-        row = at_a_glance(buffer, of_seed.now)
-        row |= {"eta": float(of_seed.eta), "effective_levels": float(of_seed.effective)}
+        row = at_a_glance(buffer, weight)
+        row |= {"eta": float(known.eta[index]), "effective_levels": float(known.effective[index])}
         if in_detail:
-            row["effective_levels_averaged"] = float(of_seed.effective_averaged)
-            row |= look_closely(buffer.levels.level, of_seed.average, dataset, setup.task)
+            row["effective_levels_averaged"] = float(known.effective_averaged[index])
+            row |= look_closely(buffer.levels.level, known.average[index], dataset, setup.task)
         rows.append(row)
     return rows
 

@@ -345,9 +345,7 @@ def test_the_benchmark_tells_of_jax_gymnasium_and_the_adapter(monkeypatch, capsy
     small = {"BATCHES": (2,), "STEPS": 8, "HOST_ENVS": 2, "HOST_STEPS": 3, "PROCESSES": (0,)}
     for name, value in small.items():
         monkeypatch.setattr(control, name, value)
-    monkeypatch.setattr(
-        progress, "QUIET", 0.0
-    )  # as on a slow machine, where lines tell how it goes
+    monkeypatch.setattr(progress, "QUIET", 0.0)  # lines at once, as where it takes long
     main(["bench", "control", "--json", "--repeats", "1"])
     said = capsys.readouterr()
     assert "measuring: 1 of 1 rounds" in said.err
